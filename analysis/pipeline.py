@@ -1,8 +1,8 @@
 """The Spark plan of the analysis: parts of the events, their rows in all tables, the merged rows.
 
 Each task computes the rows of some parts with polars (`rows_of_parts`), and writes the long result tables. Spark groups
-the rows of all tasks by table and keys, and merges their figures. A histogram is one value. What has an order across
-parts is found by a window.
+the rows of all tasks by table and keys, and merges their figures. A histogram is one value. A window
+finds messages out of order across parts.
 """
 
 import re
@@ -42,14 +42,14 @@ from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, STREAM
 from records.results import RESULT_TABLES, WRITTEN_BY_PARTS
 
 TASKS_PER_CORE = 4
-"""A task merges the rows of its parts, so what Spark merges does not grow with the number of parts."""
+"""A task merges the rows of its parts, so the rows that Spark merges do not grow with the number of parts."""
 ROWS_PER_BATCH = 50_000
 REPORT_EVERY_S = 5.0
 FEW_PARTS = 4
-"""Of so few parts no progress is reported: they take some seconds."""
+"""For at most this number of parts, no progress is reported: they take some seconds."""
 NO_SPACE = "No space left on device"
 _UNWRITABLE = re.compile(r"RunUnwritable: (.+)")
-"""The message of a task's error, in Spark's account of it."""
+"""The message of a task's error in Spark's message."""
 _BLOCK_FIGURES = ("first_ns", "last_ns", "after_ns")
 _AGGREGATES = {"sum": F.sum, "min": F.min, "max": F.max}
 _SPARK_TYPES = {
@@ -78,9 +78,9 @@ def compute(
     places: RunLocations,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> Merged:
-    """The merged rows of tables over all parts of a run, by one pass over its events.
+    """Return the merged rows of tables over all parts of a run, in one pass over its events.
 
-    Raises RunUnwritable if a disk does not take the rows that parts write.
+    Raises RunUnwritable if the rows of parts cannot be written.
     """
     try:
         with _reported(spark, progress) if facts.parts > FEW_PARTS else nullcontext():
@@ -100,7 +100,7 @@ def compute(
 def rows_of_tasks(
     spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], places: RunLocations
 ) -> DataFrame:
-    """The rows of all tables, merged by each task: the first half of the plan."""
+    """Return the rows of all tables, merged by each task: the first half of the plan."""
     tasks = min(facts.parts, TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
     pieces = pieces_by_task(spark, places.events, facts.files, facts.parts, tasks)
     compute_rows = partial(rows_of_parts, facts, tables, places, tasks)
@@ -115,7 +115,7 @@ def _by_spark(places: RunLocations) -> bool:
 
 
 def merged_rows(rows: DataFrame, names: Sequence[str]) -> DataFrame:
-    """One row per table and key: the second half of the plan."""
+    """Merge the rows to one row per table and key: the second half of the plan."""
     schema = exchange_schema(names)
     merges = {
         column: MERGED_TABLES[name].figures[figure]
@@ -134,7 +134,7 @@ def merged_rows(rows: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def _with_overtaken_blocks(merged: DataFrame) -> DataFrame:
-    """The rows, without the blocks that no message of a higher block overtook (`records.merged_tables.BLOCKS`)."""
+    """Remove the blocks that no message of a higher block overtook (`records.merged_tables.BLOCKS`)."""
     first_ns, last_ns, after_ns = (figure_columns(MERGED_TABLES[BLOCKS])[name] for name in _BLOCK_FIGURES)
     higher = Window.partitionBy(TABLE, *STREAM).orderBy(F.desc("block")).rowsBetween(Window.unboundedPreceding, -1)
     is_other = F.col(TABLE) != BLOCKS
@@ -145,7 +145,7 @@ def _with_overtaken_blocks(merged: DataFrame) -> DataFrame:
 def _merged_and_written(
     spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], places: RunLocations, folder: str
 ) -> Merged:
-    """The merged rows; executors write the tables of parts as Parquet below ``folder``."""
+    """Return the merged rows. Executors write the tables of parts as Parquet below ``folder``."""
     rows = rows_of_tasks(spark, facts, tables, places).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         merged = merged_rows(rows.where(F.col(FILE).isNull()), _merged(tables)).toArrow()
@@ -160,7 +160,7 @@ def _merged_and_written(
 
 
 def rows_of_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of tables that were packed as files. This runs in a task."""
+    """Return the rows of tables that were packed as files. Runs in a task."""
     for batch in batches:
         for file in batch[FILE]:
             yield from pa.ipc.open_stream(file.as_buffer())
@@ -177,7 +177,7 @@ def rows_of_parts(
     tasks: int,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of the parts of a task, merged. This runs in the task. ``batches``: of `pieces_by_task`."""
+    """Return the merged rows of a task's parts. Runs in the task. ``batches``: rows of `pieces_by_task`."""
     received, written = ReceivedFiles(batches), places.written
     merged = MergedRows({name: tables[name] for name in _merged(tables)})
     schema = exchange_schema(_merged(tables), with_files=_by_spark(places))
@@ -208,7 +208,7 @@ def _spark_type(kind: pa.DataType) -> str:
 
 @contextmanager
 def _reported(spark: SparkSession, progress: Callable[[str], None]) -> Iterator[None]:
-    """Report now and then how many tasks of the current stages have ended."""
+    """Report regularly how many tasks of the current stages have ended."""
     ended = threading.Event()
 
     def report() -> None:

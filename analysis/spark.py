@@ -1,7 +1,7 @@
-"""Starts a Spark session for an analysis, and leaves nothing of it behind.
+"""Starts a Spark session for an analysis, and removes its files afterwards.
 
-A local session keeps to the loopback interface, needs no network, prints nothing, and has its scratch files in a
-temporary folder of its own. Java is found by JAVA_HOME, then PATH.
+A local session uses only the loopback interface, prints nothing, and keeps its files in a temporary folder. Java is
+found by JAVA_HOME, then PATH.
 """
 
 import atexit
@@ -26,11 +26,11 @@ LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
 PROJECT = Path(__file__).resolve().parent.parent
 OURS = ("analysis", "records")
-"""The packages that executors on other machines are given."""
+"""The packages that executors on other machines receive."""
 CLASSES = Path(sys.prefix) / "share" / "brokerbench" / "spark-classes.jsa"
-"""The classes of a local session in the form that Java maps instead of reading them (`brokerbench.spark_classes`).
+"""Archive of Spark's classes that Java maps into memory instead of loading them (`brokerbench.spark_classes`).
 
-Java does without where its version, or Spark's jars, are not those that made the file.
+Java ignores the archive if it was made with another Java version or with other jars of Spark.
 """
 
 _QUIET = """\
@@ -44,12 +44,12 @@ appender.stderr.layout.pattern = spark: %p %c{1}: %m%n%ex{short.message}
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
-"""With a level of its own the gateway, which takes itself for a shell, does not tell how to change the level."""
+"""The gateway acts like a shell, and explains how to change the log level unless its own level is set."""
 
 
 @contextmanager
 def session(master: str | None = None, event_log: str | None = None, *, stored: bool = False) -> Iterator[SparkSession]:
-    """A Spark session; one that is active already is used and left running.
+    """Yield a Spark session: the active one, which is left running, or a new one.
 
     ``master`` None: what spark-submit was given, or else all cores of this machine. ``event_log``: the folder for the
     log that Spark's history server shows. ``stored``: for a run at a URI, so Spark's own variables and configuration
@@ -95,7 +95,7 @@ def _start(master: str | None, scratch: Path, event_log: str | None, stored: boo
 
 
 def _packed_code(scratch: Path) -> Path:
-    """Our own packages, for executors on other machines: beside them they need polars and pyarrow only."""
+    """Pack this project's packages for executors on other machines, which also need polars and pyarrow."""
     path = scratch / "brokerbench.zip"
     with zipfile.ZipFile(path, "w") as packed:
         for package in OURS:
@@ -105,9 +105,9 @@ def _packed_code(scratch: Path) -> Path:
 
 
 def _keep_to_our_settings() -> None:
-    """Remove the variables that Spark and Java read from this process: a local session has settings of its own.
+    """Remove the variables that Spark and Java read from this process, as a local session sets all options itself.
 
-    On a cluster, and under spark-submit, they are the user's way to configure Spark.
+    On a cluster, and with spark-submit, users configure Spark by these variables.
     """
     ours = for_java(without_spark(os.environ))
     os.environ |= ours
@@ -117,15 +117,15 @@ def _keep_to_our_settings() -> None:
 
 @cache
 def _give_java_a_temporary_folder() -> None:
-    """Where Spark's JVM unpacks libraries and the like; it lives as long as this process, and so does the folder."""
+    """Give Spark's JVM a folder for unpacked libraries. The JVM and the folder exist until this process ends."""
     folder = make_folder(f"{SCRATCH}java-")
     atexit.register(remove_folder, folder)
-    options = os.environ.get("SPARK_SUBMIT_OPTS", "")  # on any master, beside the options that its user has set
+    options = os.environ.get("SPARK_SUBMIT_OPTS", "")  # on any master, with the options that the user has set
     os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-Djava.io.tmpdir={folder}"'.strip()
 
 
 def _submitted_master() -> str | None:
-    """The master that spark-submit was given. It started the JVM before us, so options of Java come too late."""
+    """Return the master of spark-submit. It has already started the JVM, so Java options have no effect."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         return None
     SparkContext._ensure_initialized()  # connects to that JVM; SparkConf then reads its configuration
@@ -133,7 +133,7 @@ def _submitted_master() -> str | None:
 
 
 def settings_for(master: str, scratch: Path) -> dict[str, str]:
-    """All settings of a session on a master; on a local one, also what keeps it quiet and to itself."""
+    """Return all settings of a session. A local session prints nothing and uses only the loopback interface."""
     settings = {
         "spark.master": master,
         "spark.ui.showConsoleProgress": "false",
@@ -156,13 +156,13 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
 
 
 def log_settings(event_log: str | None) -> dict[str, str]:
-    """Settings of Spark's event log. Raises UserError if there is no such folder; a URL is left to Spark."""
+    """Return the settings of Spark's event log. Raises UserError if the folder does not exist; Spark checks a URL."""
     if event_log is None:
         return {}
     if "://" not in event_log:
         folder = Path(event_log).resolve()
         if not folder.is_dir():
-            raise UserError(f"--event-log {event_log}: there is no such folder: make it first")
+            raise UserError(f"--event-log {event_log}: the folder does not exist: make it first")
         event_log = folder.as_uri()
     return {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_log}
 
@@ -179,7 +179,7 @@ def _local_settings(scratch: Path) -> dict[str, str]:
     java = [f"-Dlog4j2.configurationFile={log_settings.as_uri()}", f'"-Dderby.system.home={scratch}"']
     java.append("-XX:MetaspaceSize=128m")  # Spark's classes fit from the start: growing costs full collections
     java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # the work is done in Python's processes
-    java += ["-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off"]  # a file of another Java is no trouble
+    java += ["-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off"]  # another Java's file is ignored
     java += shared_classes()
     return {
         "spark.ui.enabled": "false",

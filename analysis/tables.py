@@ -73,7 +73,7 @@ class MergedRows:
         self._waiting: dict[str, list[pl.DataFrame]] = {name: [] for name in tables}
 
     def add(self, part: Part) -> None:
-        """Add the rows of one more part to all tables."""
+        """Add the rows of a part to all tables."""
         for name, rows_of in self._rows_of_part.items():
             waiting = self._waiting[name]
             waiting.append(typed(MERGED_TABLES[name], rows_of(part)))

@@ -1,4 +1,4 @@
-"""How many clients were connected to each broker of a run, and how evenly: of merged rows, on the driver."""
+"""Computes the distribution of clients over brokers, and its evenness, from merged rows. Runs on the driver."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from records.results import DISTRIBUTION
 from records.units import NS_PER_S
 
 OFF = ""
-"""The broker of clients that are connected to none."""
+"""The broker name for disconnected clients."""
 Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class ConnectedClients:
-    """The clients by moment of the load (ns), group and broker, of the moments that were asked for."""
+    """The number of connected clients by moment of the load (ns), group and broker."""
 
     counts: Mapping[int, Mapping[tuple[str, str], int]]
 
     @classmethod
     def of(cls, rows: pl.DataFrame, at_ns: Iterable[int]) -> "ConnectedClients":
-        """``rows``: of the merged table connected_clients. ``at_ns``: all moments that it was computed for."""
+        """``rows``: the merged table connected_clients. ``at_ns``: all moments for which it was computed."""
         counts: dict[int, dict[tuple[str, str], int]] = {moment_ns: {} for moment_ns in at_ns}
         for row in rows.to_dicts():
             counts[row["at_ns"]][row["client_group"], row["broker"]] = row["clients"]
@@ -38,16 +38,16 @@ class ConnectedClients:
         return ConnectedClients({**self.counts, **other.counts})
 
     def of_group(self, group: str, at_ns: int) -> dict[str, int]:
-        """Return the clients of a group by broker. Raises KeyError for a moment that was not asked for."""
+        """Return the clients of a group by broker. Raises KeyError for an unknown moment."""
         return {broker: clients for (of, broker), clients in self.counts[at_ns].items() if of == group}
 
     def of_all(self, at_ns: int) -> int:
-        """Return the clients of all groups. Raises KeyError for a moment that was not asked for."""
+        """Return the clients of all groups. Raises KeyError for an unknown moment."""
         return sum(self.counts[at_ns].values())
 
 
 def distribution(changes: pl.DataFrame, group_sizes: Mapping[str, int], load_ns: int) -> pa.Table:
-    """Return rows of DISTRIBUTION: every broker that a group was ever connected to, in every second of the load.
+    """Return rows of DISTRIBUTION: every broker that a group was connected to at any time, in every second of the load.
 
     ``changes``: the merged table client_changes. The last second ends with the load.
     """
@@ -65,7 +65,7 @@ def distribution(changes: pl.DataFrame, group_sizes: Mapping[str, int], load_ns:
 
 
 def brokers_of(changes: pl.DataFrame, group: str) -> list[str]:
-    """Return the brokers that a group was ever connected to. ``changes``: the merged table client_changes."""
+    """Return the brokers that a group was connected to at any time. ``changes``: the merged table client_changes."""
     return sorted(changes.filter(pl.col("client_group") == group)["broker"].unique())
 
 
@@ -84,7 +84,7 @@ def _rows(group: str, broker: str, counts: Counts) -> pa.Table:
 
 
 def evenness(counts: Sequence[int]) -> Evenness:
-    """``counts``: the clients of each broker that could have some, zeros included."""
+    """Return how evenly clients are spread. ``counts``: clients per broker, including brokers without clients."""
     total, brokers = sum(counts), len(counts)
     if not total:
         return Evenness(max_to_mean=None, cv=None, jain=None)
@@ -98,7 +98,7 @@ def evenness(counts: Sequence[int]) -> Evenness:
 
 
 def spread(values_ms: Sequence[float | None]) -> OutageSpread:
-    """Return the lower of the two middle values, and the largest; None for never, and for no value at all."""
+    """Return the lower of the two middle values, and the largest. None stands for never, and for no values."""
     if not values_ms:
         return OutageSpread(p50=None, max=None)
     ordered = sorted(values_ms, key=lambda value_ms: inf if value_ms is None else value_ms)

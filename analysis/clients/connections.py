@@ -1,11 +1,11 @@
-"""Counts the client connections of each broker by the second, and compares them with the brokers' own counts.
+"""Counts the client connections of each broker per second, and compares them with the brokers' counts.
 
-The clients' own events tell of connections opened less those ended. A client that moves to a better broker opens the
-new connection before it leaves the old one, and has both meanwhile.
+The clients' events give opened minus ended connections. A client that moves to a better broker opens the new connection
+before it closes the old one, so for a moment it has both.
 
-A broker that has not noticed a loss counts more than there are, and so does one that others use. Both sides are read at
-different moments of a second, so only seconds count around which the clients' number did not change. Seconds in which
-the harness itself logs in to a broker, to see whether it serves, do not count for that broker.
+A broker's count is too high if the broker has not noticed a lost connection, or if other programs use it. The two
+counts are read at different times of a second, so only seconds in which the clients' count is constant are compared.
+Seconds in which the harness itself logs in to a broker, as a health check, are skipped for that broker.
 """
 
 from collections import Counter
@@ -63,14 +63,15 @@ def connection_changes(events: pl.DataFrame, timeline: Timeline) -> pl.DataFrame
 def connection_counts(
     connections: pa.Table, resources: pa.Table, seconds: int, left_out: Collection[tuple[str, int]] = ()
 ) -> ConnectionCounts:
-    """``connections``, ``resources``: the result tables. ``seconds``: whole seconds of the load.
+    """Compare the two counts.
 
-    ``left_out``: broker and second of those that do not count, as `harness_logins` has them.
+    ``connections``, ``resources``: the result tables. ``seconds``: whole seconds of the load. ``left_out``: broker and
+    second of seconds to skip, as returned by `harness_logins`.
     """
     ours = _by_second(connections, "count")
-    last = max((at_s for _, at_s in ours), default=0)  # no event after it: the clients stay where they are
+    last = max((at_s for _, at_s in ours), default=0)  # no later event: the connections stay open
     of_kind = {kind: resources.filter(pc.equal(resources["kind"], kind)) for kind in ("broker", "connector")}
-    theirs = _by_second(of_kind["connector"], "value")  # without a row while a broker has no client
+    theirs = _by_second(of_kind["connector"], "value")  # no row while a broker has no client
 
     def clients_at(broker: str, at_s: int) -> int:
         return ours[broker, min(at_s, last)]
@@ -87,7 +88,7 @@ def connection_counts(
 
 
 def harness_logins(faults: Sequence[FaultSpan], load_began_ns: int) -> set[tuple[str, int]]:
-    """Broker and second of the load in which the harness tried whether the broker takes logins."""
+    """Return the broker and second of each login of the harness within the load."""
     return {
         (broker, (at_ns - load_began_ns) // NS_PER_S)
         for broker, began_ns, ended_ns in _trials(faults)
@@ -96,7 +97,7 @@ def harness_logins(faults: Sequence[FaultSpan], load_began_ns: int) -> set[tuple
 
 
 def _trials(faults: Sequence[FaultSpan]) -> Iterator[tuple[str, int, int]]:
-    """Of a broker that joins until it serves, and of every one that is mended until it serves again."""
+    """Yield the periods in which the harness logs in: until a joining or restored broker serves."""
     for fault in faults:
         if fault.traits.joins and fault.effective_ns is not None:
             yield fault.target, fault.began_ns, fault.effective_ns
@@ -105,7 +106,7 @@ def _trials(faults: Sequence[FaultSpan]) -> Iterator[tuple[str, int, int]]:
 
 
 def _by_second(rows: pa.Table, value: str) -> Counter[tuple[str, int]]:
-    """The sum by broker and second; 0 where there is no row."""
+    """Return the sum by broker and second; 0 without rows."""
     counts = Counter[tuple[str, int]]()
     columns = (rows[name].to_pylist() for name in ("broker", "second", value))
     for broker, at_s, more_count in zip(*columns, strict=True):

@@ -1,4 +1,4 @@
-"""Counts the messages that each consumer received, and sets each subscription's division beside an even split."""
+"""Counts the messages of each consumer, and measures how evenly each subscription was divided."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ CONSUMER = [*SUBSCRIPTION, "consumer"]
 
 
 def received(deliveries: pl.DataFrame) -> pl.DataFrame:
-    """One row a consumer and broker: first deliveries there. Parts of a run add up."""
+    """Return the number of first deliveries per consumer and broker."""
     there = first(deliveries).group_by(*CONSUMER, pl.col("to_broker").alias("broker"))
     return there.agg(pl.len().cast(pl.Int64).alias("messages"))
 
 
 def with_subscribers(received: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
-    """One row a consumer and broker: messages, 0 where it only subscribed, and selector, '' for none."""
+    """Return one row per consumer and broker: messages, 0 if it only subscribed, and selector, '' if it has none."""
     subscribed = subscriptions.select(*CONSUMER, "broker", pl.lit(0, pl.Int64).alias("messages"), "selector")
     every = pl.concat([received.with_columns(pl.lit("").alias("selector")).select(subscribed.columns), subscribed])
     return every.group_by(*CONSUMER, "broker").agg(pl.sum("messages"), pl.max("selector"))
@@ -31,7 +31,7 @@ def with_subscribers(received: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.
 
 @dataclass
 class _Subscription:
-    """Messages by consumer and by broker. ``at``: the broker of each consumer. ``selectors``: of each consumer."""
+    """Messages by consumer and by broker. ``at``, ``selectors``: the broker and the selector of each consumer."""
 
     consumers: Counter[int] = field(default_factory=Counter)
     brokers: Counter[str] = field(default_factory=Counter)
@@ -40,12 +40,12 @@ class _Subscription:
 
     @property
     def is_shared(self) -> bool:
-        """Whether several consumers could get any of its messages, each as well as the others."""
+        """Whether any of several consumers could receive each message."""
         return len(self.consumers) > 1 and len({*self.selectors.values()}) == 1
 
 
 def divided(received: pa.Table) -> tuple[pa.Table, Consumers]:
-    """Rows of CONSUMERS in their order, and the summary's part of it. ``received``: of `with_subscribers`."""
+    """Return sorted rows of CONSUMERS, and the summary's section. ``received``: rows of `with_subscribers`."""
     subscriptions: dict[tuple[str, str], _Subscription] = {}
     for row in sorted(received.to_pylist(), key=lambda row: (-row["messages"], row["broker"])):
         subscription = subscriptions.setdefault((row["destination"], row["subscription"]), _Subscription())

@@ -19,7 +19,7 @@ from records.run import BrokerInfo, GroupInfo
 from records.units import NS_PER_MS, NS_PER_S
 
 SETTLED_AFTER_NS = 5 * NS_PER_S
-"""Clients have settled when none has moved or been off for so long."""
+"""Clients have settled once no client has moved or been disconnected for this time."""
 APPLIED, MENDED = "applied", "mended"
 Interval = tuple[int, int]
 Ints = npt.NDArray[np.int64]
@@ -27,9 +27,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Moves:
-    """``at_ns``: when each move ended, at the new broker. ``client``: whose it was. ``off_ns``: its time at none.
+    """Moves of clients between brokers, one array element per move.
 
-    ``unrest``: (from, until) of every client that was between two connections, in order; FOREVER_NS: until the end.
+    ``at_ns``: time of arrival at the new broker. ``client``: client number. ``off_ns``: time without a connection.
+    ``unrest``: sorted (from, until) intervals in which a client was disconnected; FOREVER_NS: until the end.
     """
 
     at_ns: Ints
@@ -39,7 +40,7 @@ class Moves:
 
     @classmethod
     def of(cls, moves: pl.DataFrame, unsettled: pl.DataFrame) -> "Moves":
-        """Of the merged tables of these names."""
+        """Make the moves from the merged tables moves and unsettled."""
         rows = moves.sort("user", "at_ns")
         at_ns, client, off_ns = (rows[name].to_numpy() for name in ("at_ns", "user", "off_ns"))
         return cls(at_ns, client, off_ns, tuple(sorted(unsettled.select("from_ns", "until_ns").iter_rows())))
@@ -50,11 +51,11 @@ NO_MOVES = Moves(*(np.zeros(0, "int64"),) * 3, ())
 
 @dataclass(frozen=True)
 class Effect:
-    """A fault that was applied or mended. Times count from the start of the load.
+    """The start or the end of a fault. Times count from the start of the load.
 
-    ``complete_ns``: when it had its full effect. Clients move from ``at_ns`` on, and settling counts from
-    ``complete_ns``: a broker that joins takes clients before its links are up. ``until_ns``: when the next effect was,
-    or the load's end.
+    ``complete_ns``: the time of its full effect. Clients move from ``at_ns`` on, and settling counts from
+    ``complete_ns``: a joining broker accepts clients before its links are up. ``until_ns``: the time of the next
+    effect, or the end of the load.
     """
 
     fault: FaultSpan
@@ -66,7 +67,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Away:
-    """From when to when a fault kept a broker away. Times count from the start of the load."""
+    """A period in which a fault kept a broker away. Times count from the start of the load."""
 
     broker: str
     from_ns: int
@@ -75,7 +76,7 @@ class Away:
 
 @dataclass(frozen=True)
 class DistributionMoment:
-    """``away``: the brokers that a fault keeps away then."""
+    """A moment at which the distribution is reported. ``away``: the brokers that a fault keeps away at that time."""
 
     name: str
     at_ns: int
@@ -84,7 +85,7 @@ class DistributionMoment:
 
 @dataclass(frozen=True)
 class GroupClients:
-    """``clients``: how many a group has, connected or not. ``brokers``: those that it was ever connected to."""
+    """The size of a client group, connected or not, and all brokers that its clients were connected to."""
 
     clients: int
     brokers: Sequence[str]
@@ -98,7 +99,7 @@ class EntryBrokers:
     groups: Sequence[GroupInfo]
 
     def pair_of(self, broker: str) -> str:
-        """The active one of a pair; any other broker stands for itself."""
+        """Return the active broker of a pair, or the broker itself."""
         return next((info.standby_of for info in self.brokers if info.name == broker and info.standby_of), broker)
 
     def of_group(self, group: str) -> tuple[str, ...]:
@@ -107,7 +108,7 @@ class EntryBrokers:
 
 @dataclass(frozen=True)
 class Rebalancing:
-    """How the clients of a run moved, and the moments of which their distribution is reported."""
+    """The moves of a run's clients, and the moments at which their distribution is reported."""
 
     moves: Moves
     of_faults: Sequence[FaultMoves]
@@ -133,7 +134,7 @@ def rebalance(
     flaps: int,
     places: EntryBrokers,
 ) -> Rebalance:
-    """``clients_at``: the clients at the moments of ``course``. ``flaps``: stays that were over within a second."""
+    """Return the summary's section. ``clients_at``: clients by moment. ``flaps``: number of stays of under a second."""
     moves, clients = course.moves, sum(group.clients for group in groups.values())
     balances = [_group(name, group, course.moments, clients_at, places) for name, group in sorted(groups.items())]
     settled = [fault_moves["settled_s"] for fault_moves in course.of_faults]
@@ -156,7 +157,7 @@ def rebalance(
 
 
 def effects_of(faults: Sequence[FaultSpan], load_began_ns: int, load_ns: int) -> list[Effect]:
-    """Those within the load, in their order."""
+    """Return the effects within the load, in order."""
     effects = [
         Effect(fault, name, at_ns - load_began_ns, complete_ns - load_began_ns)
         for fault in faults
@@ -169,7 +170,7 @@ def effects_of(faults: Sequence[FaultSpan], load_began_ns: int, load_ns: int) ->
 
 
 def _times(fault: FaultSpan) -> Iterator[tuple[str, int, int]]:
-    """(effect, when it began, when it was complete). A broker that joins is mended by leaving, or stays."""
+    """Yield (effect, start, time of full effect). The fault of a joining broker ends when the broker leaves."""
     joins = fault.traits.joins
     complete_ns = fault.effective_ns if joins else None
     yield APPLIED, fault.began_ns, fault.began_ns if complete_ns is None else complete_ns
@@ -201,7 +202,7 @@ def _off_ms(off_ns: Ints) -> OutageSpread:
 
 
 def settled_ns(unrest: Sequence[Interval], at_ns: int, until_ns: int) -> int | None:
-    """The first moment from ``at_ns`` on that SETTLED_AFTER_NS without unrest follow; None if that is never so."""
+    """Return the first time from ``at_ns`` on that is followed by SETTLED_AFTER_NS without unrest, or None."""
     quiet_ns = at_ns
     for left_ns, arrived_ns in unrest:
         if left_ns >= until_ns or left_ns - quiet_ns >= SETTLED_AFTER_NS:
@@ -213,7 +214,7 @@ def settled_ns(unrest: Sequence[Interval], at_ns: int, until_ns: int) -> int | N
 def moments(
     effects: Sequence[Effect], fault_moves: Sequence[FaultMoves], absences: Sequence[Away], load_ns: int
 ) -> list[DistributionMoment]:
-    """The moments of which the distribution is told."""
+    """Return the moments at which the distribution is reported."""
 
     def moment(name: str, at_ns: int) -> DistributionMoment:
         at_ns = min(max(at_ns, 0), max(load_ns - 1, 0))
@@ -234,7 +235,7 @@ def moments(
 
 
 def away(effects: Sequence[Effect]) -> Iterator[Away]:
-    """When faults keep their targets away. A broker that joins is away before, and again once it has left."""
+    """Yield the periods in which faults keep brokers away. A joining broker is away before and after its stay."""
     leaving = [effect for effect in effects if effect.fault.traits.keeps_clients_off]
     for target in dict.fromkeys(effect.fault.target for effect in leaving):
         its = [effect for effect in leaving if effect.fault.target == target]
@@ -273,7 +274,9 @@ def _group(
 def _distribution(
     moment: DistributionMoment, connected: Mapping[str, int], brokers: Sequence[str], total: int, places: EntryBrokers
 ) -> Distribution:
-    """Fair is the same for each broker that is there, or has clients all the same. A pair counts as one broker."""
+    """Return the distribution. The fair share is equal for all brokers that are present or have clients. A pair counts
+    as one broker.
+    """
     counts: dict[str, int] = {}
     for broker in brokers:
         if broker not in moment.away or connected.get(broker):
@@ -291,7 +294,7 @@ def _distribution(
 
 
 def _per_client(moves: Moves, clients: int) -> MoveSpread:
-    """p50 is one client's: the lower of the two middle ones."""
+    """Return the spread. p50 is the lower of the two middle values."""
     if not clients:
         return MoveSpread(p50=None, max=None)
     counts = np.sort(np.unique(moves.client, return_counts=True)[1])

@@ -1,6 +1,6 @@
-"""Rows of the stays of clients, and of what is counted by stays. Every part of a run computes those of some clients.
+"""Computes the stays of clients, and counts derived from stays. Each part of a run has some of the clients.
 
-A stay says who was connected to which broker, from when to when, and why that ended. The functions that follow
+A stay is a period in which a client was connected to one broker, with the reason for its end. The functions that follow
 `stays_of` return rows of merged tables (`records.merged_tables`), which Spark merges over all clients. Times count from
 the start of the load.
 """
@@ -17,7 +17,7 @@ from records.units import NS_PER_S
 OPENED, ENDED = "connected", ("lost", "closed")
 LOAD_END = "load_end"
 OWN_ENDS = ("closed", LOAD_END)
-"""Why a client left a broker that did not drive it away."""
+"""Causes of stays that ended without the broker."""
 FLAP_NS = NS_PER_S
 _AT = ["client", "broker"]
 _GROUP = pl.col("group").alias("client_group")
@@ -68,15 +68,15 @@ def _connected(connections: pl.DataFrame) -> pl.DataFrame:
 
 
 def group_sizes(connections: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
-    """Return how many clients each group has, connected or not. Users that share a connection count one by one."""
+    """Return the number of clients per group, connected or not. Users that share a connection count separately."""
     users = by_user(connections.select("client", "group").unique(), members)
     return users.group_by(_GROUP).agg(pl.col("user").n_unique().alias("clients"))
 
 
 def client_changes(stays: pl.DataFrame) -> pl.DataFrame:
-    """Return by how much the clients of each broker and group became more or fewer in each second.
+    """Return the change in the number of clients per second, group and broker.
 
-    A stay that the end of the load cuts off is open at that end.
+    A stay that the end of the load cut off is still open at that time.
     """
     arrivals = stays.select(pl.col("from_ns").alias("at_ns"), _GROUP, "broker", pl.lit(1).alias("change"))
     ended = stays.filter(pl.col("cause") != LOAD_END)
@@ -87,7 +87,7 @@ def client_changes(stays: pl.DataFrame) -> pl.DataFrame:
 
 
 def connected_clients(stays: pl.DataFrame, at_ns: Collection[int]) -> pl.DataFrame:
-    """Return how many clients of each group were connected to each broker at some moments."""
+    """Return the number of connected clients per moment, group and broker."""
     moments = pl.DataFrame({"at_ns": list(at_ns)}, {"at_ns": pl.Int64})
     there = (pl.col("from_ns") <= pl.col("at_ns")) & (pl.col("to_ns") > pl.col("at_ns"))
     open_then = moments.join(stays.select(_GROUP, "broker", "from_ns", "to_ns"), how="cross").filter(there)
@@ -95,9 +95,9 @@ def connected_clients(stays: pl.DataFrame, at_ns: Collection[int]) -> pl.DataFra
 
 
 def moves(stays: pl.DataFrame) -> pl.DataFrame:
-    """Return when each move ended at the new broker, whose it was, and how long the client was at no broker.
+    """Return the moves: user, time of arrival at the new broker, and time without a connection.
 
-    In a move the next stay of a client is at another broker, and the client did not end the last one by itself.
+    A move is a change to another broker after a stay that the client did not end itself.
     """
     at_ns = pl.col("next_from_ns").alias("at_ns")
     moved = _with_next(stays).filter(pl.col("next_broker") != pl.col("broker"))
@@ -105,21 +105,21 @@ def moves(stays: pl.DataFrame) -> pl.DataFrame:
 
 
 def unsettled(stays: pl.DataFrame) -> pl.DataFrame:
-    """Return when clients were between two connections: from_ns and until_ns, which is FOREVER_NS until the end."""
+    """Return the periods in which clients were disconnected: from_ns and until_ns, FOREVER_NS for until the end."""
     return _with_next(stays).select(
         pl.col("to_ns").alias("from_ns"), pl.col("next_from_ns").fill_null(FOREVER_NS).alias("until_ns")
     )
 
 
 def _with_next(stays: pl.DataFrame) -> pl.DataFrame:
-    """Return the stays that clients did not end by themselves, with the next stay of each client, null for none."""
+    """Return the stays that the client did not end itself, with the client's next stay, or null."""
     follows = {name: pl.col(name).shift(-1).over("user").alias(f"next_{name}") for name in ("from_ns", "broker")}
     in_order = stays.sort("user", "from_ns").with_columns(**{f"next_{name}": next_ for name, next_ in follows.items()})
     return in_order.filter(~pl.col("cause").is_in(OWN_ENDS))
 
 
 def flaps(stays: pl.DataFrame) -> pl.DataFrame:
-    """Return the number of stays that were over within a second, and that neither the client nor the load ended."""
+    """Return the number of stays of less than a second, except those that the client or the load ended."""
     short = pl.col("to_ns") - pl.col("from_ns") < FLAP_NS
     whole = (pl.col("from_ns") > 0) & ~pl.col("cause").is_in(OWN_ENDS)
     return stays.select((short & whole).sum().alias("flaps"))

@@ -1,7 +1,7 @@
-"""Where the clients were, and how the messages were divided among them.
+"""Connections of clients to brokers, and the division of messages among consumers.
 
-Each part follows some clients from connection to connection (`analysis.clients.stays`), and Spark merges what the parts
-count. Of the merged rows the driver makes the tables by second and the summary.
+Each part follows some clients from connection to connection (`analysis.clients.stays`), and Spark merges the counts of
+the parts. The driver makes the tables by second and the summary from the merged rows.
 """
 
 from collections.abc import Collection
@@ -27,11 +27,10 @@ from records.units import NS_PER_S
 
 
 class ClientsTopic:
-    """Tables: stays, which parts write, connections, distribution, consumers. Summary: rebalance, connection_counts,
-    consumers.
+    """Tables: stays (written by the parts), connections, distribution, consumers. Summary: rebalance,
+    connection_counts, consumers. Requires the table resources.
 
-    Found for others: clients_at_faults, the connected clients by the beginning of each fault (ns of the load). It takes
-    the table resources.
+    For later topics: clients_at_faults, the connected clients by the start of each fault (ns of the load).
     """
 
     step = "followed the clients from broker to broker"
@@ -81,7 +80,7 @@ def _fault_times_ns(run: Run) -> set[int]:
 
 
 def _foreseen_ns(run: Run) -> tuple[int, ...]:
-    """The moments at which clients are counted, without those that depend on when the clients had settled."""
+    """Return the moments to report that are known in advance: all but the times at which clients had settled."""
     course = Rebalancing.of(NO_MOVES, run.faults, _places(run), run.load_began_ns, _load_ns(run))
     return tuple(sorted({moment.at_ns for moment in course.moments} | _fault_times_ns(run)))
 
@@ -112,7 +111,7 @@ def _rebalance(run: Run, merged: MergedTables, course: Rebalancing, clients_at: 
 
 
 def _connection_counts(run: Run, results: TopicResults) -> ConnectionCounts:
-    """Nothing is compared where each message has a connection: brokers are asked once a second."""
+    """Compare nothing if each message has its own connection: brokers are sampled once per second."""
     if run.members["connection"].null_count():
         return ConnectionCounts(compared=0, differed=0, brokers=[])
     seconds = _load_ns(run) // NS_PER_S

@@ -1,8 +1,7 @@
-"""Finds how long each fault cut off each user whose client lost its connection to the fault's broker.
+"""Finds the outages of users whose clients lost their connections to a fault's broker.
 
-A producer's success is a confirmed send. Nobody confirms a non-durable send, so it counts when it was written. A
-consumer's success is a receipt. Users that share a connection lose it together, and each has an outage of
-its own.
+A producer's success is a confirmed send. Brokers do not confirm non-durable sends, which count when they are written. A
+consumer's success is a receipt. Users that share a connection lose it together, and each user has its own outage.
 """
 
 from collections.abc import Sequence
@@ -15,10 +14,10 @@ from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
 from records.results import OUTAGES
 
 CUT = ["fault", "user"]
-"""What tells an outage from others."""
+"""The key of an outage."""
 SUBSCRIPTION = ["destination", "subscription"]
 READABLE = ("stranded", "left_unconfirmed")
-"""Outcomes of messages that lie where a consumer of their subscription could read them."""
+"""Outcomes of messages that a consumer of their subscription could still read."""
 OWED = (
     *READABLE,
     "lost",
@@ -29,19 +28,21 @@ OWED = (
     "past_ttl",
     "past_ttl_unconfirmed",
 )
-"""Outcomes of messages that a subscription was owed and did not get."""
+"""Outcomes of messages that a subscription should have received, and did not."""
 
 
 def cut_off(connections: pl.DataFrame, members: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
-    """One row a fault and user whose client lost its connection to it: fault, kind, target, applied_ns, client, group,
-    lost_ns, and as `reconnections` has it when it was connected and ready again."""
+    """Return one row per fault and user whose client lost its connection to the fault's broker.
+
+    Columns: fault, kind, target, applied_ns, client, group, lost_ns, and those of `reconnections`.
+    """
     return by_user(reconnections(connections, losses(connections, faults)), members)
 
 
 def outages(cut_off: pl.DataFrame, successes: pl.DataFrame, roles: pl.DataFrame, load_began_ns: int) -> pl.DataFrame:
-    """Rows of OUTAGES without ``due``, which is still to come: see `with_due`. Times count from the start of the load.
+    """Return rows of OUTAGES without ``due``, which `with_due` adds. Times count from the start of the load.
 
-    ``successes``: of the whole run. ``roles``: user and role.
+    ``successes``: the merged table. ``roles``: user and role.
     """
     joined = cut_off.join(successes, CUT, how="left").join(roles, "user", how="left")
     began_ns = pl.max_horizontal("last_success_ns", "applied_ns")
@@ -58,7 +59,7 @@ def outages(cut_off: pl.DataFrame, successes: pl.DataFrame, roles: pl.DataFrame,
 
 
 def losses(connections: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
-    """One row for each fault and client that lost its connection to the fault's broker meanwhile: the first loss."""
+    """Return the first loss of each client during each fault, if it was connected to the fault's broker."""
     schema = {
         "fault": pl.Int32,
         "kind": pl.String,
@@ -76,9 +77,9 @@ def losses(connections: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFra
 
 
 def reconnections(connections: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
-    """The losses with the next connection of each client (null: never), the one before, and the attempts between.
+    """Add each client's next connection (null: never), its previous connection, and the attempts in between.
 
-    ``ready_ns``: when the first connection from then on was ready.
+    ``ready_ns``: when the next connection, or a later one, was ready.
     """
     at_ns, event, after = pl.col("at_ns"), pl.col("event"), pl.col("at_ns") >= pl.col("lost_ns")
     events = connections.select("client", "event", "at_ns", "broker").join(lost, "client").sort("at_ns", "broker")
@@ -95,7 +96,7 @@ def reconnections(connections: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame
 
 
 def successes(cut_off: pl.DataFrame, sends: pl.DataFrame, receipts: pl.DataFrame) -> pl.DataFrame:
-    """By outage: the last success before the loss, the first on the next connection, and the sends in flight."""
+    """Return, by outage, the last success before the loss, the first after it, and the sends in flight."""
     unconfirmed = pl.col("outcome") == "unconfirmed"
     users = cut_off.select(*CUT, "lost_ns", "connected_ns", "connected_before_ns")
     sent = sends.join(users, left_on="producer", right_on="user").select(
@@ -130,18 +131,18 @@ def successes(cut_off: pl.DataFrame, sends: pl.DataFrame, receipts: pl.DataFrame
 
 
 def roles(senders: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
-    """One row a user that sent or subscribed: producer or consumer. ``senders``: those that sent, as ``user``."""
+    """Return the role of each user that sent or subscribed. ``senders``: rows with the ``user`` of each sender."""
     producers = senders.select("user", pl.lit("producer").alias("role"))
     consumers = subscriptions.select(pl.col("consumer").alias("user"), pl.lit("consumer").alias("role"))
     return pl.concat([producers, consumers]).group_by("user").agg(pl.max("role"))
 
 
 def with_due(outages: pl.DataFrame, due: pl.DataFrame, owed: pl.DataFrame) -> pl.DataFrame:
-    """Rows of OUTAGES: with ``due``, how many of the user's messages were due from its beginning to its end.
+    """Add ``due``: the number of the user's messages that were due during the outage.
 
-    A producer's own messages; of a consumer those that it received, sooner or later (``due``). Of a consumer that was
-    ready again and received nothing more: those that its subscription was owed since, and that nobody received
-    (``owed``). Null for a consumer that was never ready again: nobody knows which messages it would have received.
+    For a producer, its own messages. For a consumer, the messages that it received at any time (``due``); if it was
+    ready again but received no more messages, those that its subscription should have received since then and no
+    consumer received (``owed``). Null for a consumer that was never ready again, as its messages are unknown.
     """
     counted = (
         pl.when(~_without_success())
@@ -154,7 +155,7 @@ def with_due(outages: pl.DataFrame, due: pl.DataFrame, owed: pl.DataFrame) -> pl
 
 
 def due(outages: pl.DataFrame, messages: pl.DataFrame, deliveries: pl.DataFrame, load_began_ns: int) -> pl.DataFrame:
-    """By outage: ``due``, messages of the user that were due meanwhile, of those given. Parts of a run add up."""
+    """Count the user's messages that were due during each outage. The counts of parts add up."""
     of_producers = messages.select(pl.col("producer").alias("user"), "due_ns")
     arrived = deliveries.filter((pl.col("copy") == 1) & pl.col("due_ns").is_not_null())
     of_consumers = arrived.select(pl.col("consumer").alias("user"), "due_ns")
@@ -173,11 +174,11 @@ def owed(
     load_began_ns: int,
     expectations: Expectations = NOTHING_SPECIAL,
 ) -> pl.DataFrame:
-    """By outage: ``owed``, messages of the consumer's subscription that nobody received though it was ready again.
+    """Count the messages of each consumer's subscription that no consumer received though this one was ready again.
 
-    Such a message was sent after the consumer was ready, or it lies at the consumer's broker. Messages of a queue that
-    other consumers took were not due to it. An unconfirmed message that is nowhere counts for topics only: a queue
-    would have kept it for its consumers. ``undelivered``: rows of `analysis.messages.outcomes`. Parts of a run add up.
+    A message counts if it was sent after the consumer was ready, or is on the consumer's broker. A queue's messages
+    received by other consumers do not count. A missing unconfirmed message counts for topics only: a queue would have
+    kept it. ``undelivered``: rows of `analysis.messages.outcomes`. The counts of parts add up.
     """
     idle = outages.filter(_without_success()).select(*CUT, "ready_ns", "to_broker")
     user = pl.col("consumer").alias("user")

@@ -1,6 +1,6 @@
 """Latency from due to received by consumer class and by destination.
 
-A run with one class, or one destination, has no rows of it: its distribution is that of the whole run.
+A run with one class or one destination has no such rows: its distribution equals the whole run's.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -62,7 +62,7 @@ def _counted(timed: pl.DataFrame, kind: str, label: pl.Expr) -> pl.DataFrame:
 
 
 def by_label(run: Run, rows: Iterable[Mapping[str, Any]], whole: Mapping[str, Any] | None) -> Rows:
-    """Return the distribution of each label of the run. ``whole``: that of all messages, for a kind with one label."""
+    """Return the distribution of each label of the run. ``whole``: the distribution of all messages."""
     found = {(row["label_kind"], row["label"]): row for row in rows}
     classes, destinations = labels_of(run.info.users)
     nothing: dict[str, Any] = {}

@@ -25,7 +25,7 @@ Distributions = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Spread:
-    """Durations of one measure: how many, how many below zero, exact extremes, quantiles. Milliseconds or None.
+    """Durations of one measure: total count, negative count, exact extremes, quantiles. Milliseconds or None.
 
     A quantile is None if fewer than LEAST_BEYOND durations lie beyond it.
     """
@@ -38,7 +38,7 @@ class Spread:
 
     @classmethod
     def of_distribution(cls, row: Mapping[str, Any], prefix: str = "") -> "Spread":
-        """Figures of a row of a distribution (`records.merged_tables`)."""
+        """Return the figures of a row of a distribution (`records.merged_tables`)."""
         total = row[f"{prefix}count"]
         quantiles = dict(zip(SHARES, row[f"{prefix}quantiles_ns"], strict=False))
         reliable = {
@@ -57,12 +57,12 @@ class Spread:
 
     @classmethod
     def as_measured(cls, rows: pa.Table) -> "Spread":
-        """Figures of the durations as they were."""
+        """Return the figures of the recorded durations."""
         return cls._from_columns(rows, "count", "min_ns", "max_ns")
 
     @classmethod
     def less_own(cls, rows: pa.Table) -> "Spread":
-        """Figures of the durations less the generator's own delay."""
+        """Return the figures of the durations less the generator's own delay."""
         return cls._from_columns(rows, "count_less_own", "less_own_min_ns", "less_own_max_ns")
 
     @classmethod
@@ -83,7 +83,7 @@ class Spread:
 
 
 def _between(min_ns: int, middle_ns: int | None, max_ns: int) -> int | None:
-    """The middle of a bucket may lie beyond all of its values; no quantile does."""
+    """Limit a quantile to the range of the values: the middle of a bucket may lie outside."""
     return None if middle_ns is None else min(max(min_ns, middle_ns), max_ns)
 
 
@@ -92,16 +92,16 @@ def _ms(value_ns: int | None) -> float | None:
 
 
 NONE = Spread(0, 0, None, None, dict.fromkeys(SHARES))
-"""Without any duration."""
+"""The figures of no durations."""
 
 
 def latency_ms(in_load: Distributions) -> dict[str, Latency]:
-    """The summary's ``latency_ms``, fault windows included. ``in_load``: the distribution of each measure."""
+    """Return the summary's ``latency_ms``, including fault windows. ``in_load``: the distribution of each measure."""
     return {measure: distribution_ms(in_load.get(measure)) for measure in _measures(in_load)}
 
 
 def less_own_ms(in_load: Distributions) -> dict[str, Latency]:
-    """The same, less the generator's own delay."""
+    """Return the same figures, less the generator's own delay."""
     return {measure: distribution_ms(in_load.get(measure), LESS_OWN) for measure in _measures(in_load)}
 
 
@@ -115,18 +115,18 @@ def without_due(latency_ms: dict[str, Latency]) -> dict[str, Latency]:
 
 
 def distribution_ms(row: Mapping[str, Any] | None, prefix: str = "") -> Latency:
-    """Figures of one distribution; None for one without durations."""
+    """Return the figures of a distribution; None stands for a distribution without durations."""
     return _latency(NONE if row is None else Spread.of_distribution(row, prefix))
 
 
 def p99s_ns(by_second: Iterable[Mapping[str, Any]]) -> dict[int, int]:
-    """p99 of due to received by second, of seconds that have any. ``by_second``: rows of distributions."""
+    """Return p99 from due to received by second. ``by_second``: rows of distributions."""
     place = list(SHARES).index("p99")
     return {row["second"]: row["quantiles_ns"][place] for row in by_second if row["count"]}
 
 
 def latency_of(rows: pa.Table) -> Latency:
-    """Figures of the durations of one measure as they were."""
+    """Return the figures of the recorded durations of one measure."""
     return _latency(Spread.as_measured(rows))
 
 
@@ -146,14 +146,14 @@ def _latency(spread: Spread) -> Latency:
 
 
 def lag_ms(in_load: Distributions, blocked_slots: int | None) -> Lag:
-    """The summary's ``lag_ms``, fault windows included."""
+    """Return the summary's ``lag_ms``, including fault windows."""
     lag = Spread.of_distribution(in_load[LAG]) if LAG in in_load else NONE
     q = lag.quantiles_ms
     return Lag(p50=q["p50"], p99=q["p99"], p99_9=q["p99_9"], max=lag.max_ms, blocked_slots=blocked_slots)
 
 
 def impossible(rows: pl.DataFrame) -> dict[str, int]:
-    """Return how many durations of each measure no clock error explains, for the measures that have some.
+    """Return the number of durations of each measure that no clock error explains, without zeros.
 
     ``rows``: the merged table impossible. A due time is a plan, not a reading of a clock: the measures that start from
     it show nothing about clocks.

@@ -1,6 +1,6 @@
-"""Computes the canonical latency table: each message's time since it was due and since it was sent.
+"""Computes the canonical latency table: the time of each message since it was due and since it was sent.
 
-A message is timed once a subscription, by its first receipt. Nothing is clamped: a negative duration has a bucket.
+Each subscription's first receipt of a message is timed. Nothing is clamped: negative durations have buckets.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -22,7 +22,7 @@ FIGURES = {
     "less_own_min_ns": pl.min("less_own_min_ns"),
     "less_own_max_ns": pl.max("less_own_max_ns"),
 }
-"""How the figures of rows with the same key become those of one row."""
+"""The aggregations of rows with equal keys."""
 NO_STALLS = Stalls()
 
 
@@ -33,14 +33,14 @@ def durations(
     stalls: Stalls = NO_STALLS,
     replies: Collection[str] = (),
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Each of the five measures, with a row for each duration: from_broker, to_broker, hops, due_ns, from_ns, until_ns,
-    own_ns, read_late_ns.
+    """Yield each measure with one row per duration: from_broker, to_broker, hops, due_ns, from_ns, until_ns, own_ns,
+    read_late_ns.
 
     ``replies``: the destinations whose messages are replies, due when their requests were.
 
-    own_ns: how much of the duration is the generator's own delay: the lag of the send, if it counts from due, and the
-    lateness of the read. read_late_ns: the latter alone. ready_to_sent has neither. due_to_received is absent for a
-    message without a recorded send, sent_to_received for an attempt without one.
+    own_ns: the generator's own delay within the duration: the lag of the send if the duration starts at the due time,
+    and the lateness of the read. read_late_ns: only the latter. ready_to_sent has neither. due_to_received is missing
+    for a message without a recorded send, and sent_to_received for an attempt without a recorded send.
     """
     read_late_ns, both_ns = pl.col("read_late_ns"), pl.col("own_ns") + pl.col("read_late_ns")
     received = _known_hops(_read(first(deliveries).filter(pl.col("due_ns").is_not_null()), stalls))
@@ -66,15 +66,15 @@ def from_due(deliveries: pl.DataFrame, stalls: Stalls) -> pl.DataFrame:
 
 
 def _read(deliveries: pl.DataFrame, stalls: Stalls) -> pl.DataFrame:
-    """Deliveries with read_late_ns. An attempt that is not on record was sent no earlier than the first one."""
+    """Add read_late_ns to deliveries. An unrecorded attempt was not sent before the first recorded attempt."""
     sent_ns = pl.coalesce("sent_ns", "first_sent_ns")
     return with_read_late_ns(deliveries, stalls.of_consumers, "consumer", "received_ns", sent_ns)
 
 
 def _known_hops(deliveries: pl.DataFrame) -> pl.DataFrame:
-    """Of a message that came from another broker and bears one broker's stamp or none, hops are not known.
+    """Set hops to null for a message from another broker with at most one broker's stamp.
 
-    Classic stamps a message while it sends it on, and one of thousands leaves before that (5.18.3).
+    Classic stamps a message while it forwards it, and about one message in thousands leaves before that (5.18.3).
     """
     unstamped = (pl.col("hops") == 0) & (pl.col("from_broker") != pl.col("to_broker"))
     return deliveries.with_columns(pl.when(~unstamped.fill_null(False)).then("hops").alias("hops"))
@@ -85,7 +85,7 @@ def _not_received(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _durations(frame: pl.DataFrame, began: pl.Expr, ended: str, own_ns: pl.Expr) -> pl.DataFrame:
-    """A row for each row with both ends known."""
+    """Return the durations whose start and end are known."""
     return frame.select(
         "from_broker",
         "to_broker",
@@ -99,27 +99,26 @@ def _durations(frame: pl.DataFrame, began: pl.Expr, ended: str, own_ns: pl.Expr)
 
 
 def latency(durations: Iterator[tuple[str, pl.DataFrame]], timeline: Timeline, clock_error_ns: int) -> pl.DataFrame:
-    """Rows of LATENCY, and of each the exact min_ns and max_ns, and how many lie below -clock_error_ns (impossible).
+    """Return rows of LATENCY with exact min_ns and max_ns, and the number of values below -clock_error_ns (impossible).
 
-    less_own_min_ns and less_own_max_ns are the extremes of the values that count_less_own counts, except that a
-    message that was read late cannot be the shortest: how long it took the brokers is not known. Nulls where a count is
-    0.
+    less_own_min_ns and less_own_max_ns are the extremes of the values in count_less_own, except that a message that was
+    read late cannot be the minimum, as the brokers' part of its time is unknown. They are null if the count is 0.
     """
     histograms = (_histogram(measure, timed, timeline, clock_error_ns) for measure, timed in durations)
     return pl.concat(histograms, how="diagonal")
 
 
 def added_up(rows: pl.DataFrame, key: Sequence[str] = KEY) -> pl.DataFrame:
-    """One row a ``key``, of rows of several measures, paths or parts of a run."""
+    """Merge rows of several measures, paths or parts to one row per ``key``."""
     return _grouped(rows, key, *(figure for name, figure in FIGURES.items() if name in rows.columns))
 
 
 def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_error_ns: int) -> pl.DataFrame:
-    """Of one measure: rows of the durations as they were, and rows of those less the generator's own delay."""
+    """Return the histogram of one measure, both as recorded and less the generator's own delay."""
     due_ns = pl.col("due_ns")
     names = (pl.col("from_broker"), pl.col("to_broker"), pl.lit(measure).alias("measure"))
     timed = durations.select(
-        *(name.cast(pl.Categorical) for name in names),  # many rows have the same few
+        *(name.cast(pl.Categorical) for name in names),  # few distinct values
         *("hops", "read_late_ns"),
         timeline.phase(due_ns).alias("phase"),
         timeline.second_of(due_ns).alias("second"),
@@ -131,7 +130,7 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
 
 
 def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl.DataFrame:
-    """Count durations by ``key``, which contains bucket: as they were, and less the generator's own delay.
+    """Count durations by ``key``, which contains bucket: as recorded, and less the generator's own delay.
 
     ``timed``: took_ns, less_own_ns, read_late_ns, and the other columns of the key.
     """
@@ -144,7 +143,7 @@ def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl
         took_ns.min().alias("min_ns"),
         took_ns.max().alias("max_ns"),
     )
-    if (timed["took_ns"] == timed["less_own_ns"]).all():  # nothing is read late then, either
+    if (timed["took_ns"] == timed["less_own_ns"]).all():  # then no message was read late, either
         same = {"count": "count_less_own", "min_ns": "less_own_min_ns", "max_ns": "less_own_max_ns"}
         return whole.with_columns(pl.col(name).alias(copied_to) for name, copied_to in same.items())
     least_ns = pl.when(pl.col("read_late_ns") > 0).then(took_ns).otherwise(less_own_ns)
@@ -160,10 +159,10 @@ def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl
 
 
 def bucket(value_ns: pl.Expr) -> pl.Expr:
-    """The bucket (Int32) of a column of |ns| < 2**63; null for null.
+    """Return the bucket (Int32) of a column of |ns| < 2**63; null for null.
 
-    The logarithm of a double may take a value next to a power of two for one of the neighbouring octave. That does no
-    harm: at their border the buckets of both octaves have the same numbers.
+    The logarithm of a double may put a value near a power of two into the neighboring octave. Both octaves have the
+    same bucket number at their border, so the result is still correct.
     """
     magnitude = value_ns.abs()
     octave = magnitude.clip(1).cast(pl.Float64).log(2).floor().cast(pl.Int64)
@@ -173,7 +172,7 @@ def bucket(value_ns: pl.Expr) -> pl.Expr:
 
 
 def _grouped(rows: pl.DataFrame, key: Sequence[str], *figures: pl.Expr) -> pl.DataFrame:
-    """The key and figures of each group. A key is packed into one integer: to group by it takes a fifth of the time."""
+    """Return the key and figures of each group. Packing the key into one integer takes a fifth of the time."""
     packed, room = pl.lit(0, pl.Int64), 1
     for name in key:
         codes, span = _codes(rows[name])
@@ -187,7 +186,7 @@ def _grouped(rows: pl.DataFrame, key: Sequence[str], *figures: pl.Expr) -> pl.Da
 
 
 def _codes(values: pl.Series) -> tuple[pl.Series, int]:
-    """A number from 0 on for each value, and how many numbers there may be."""
+    """Return a code from 0 on for each value, and the number of possible codes."""
     if values.dtype == pl.String:
         values = values.cast(pl.Categorical)
     codes = values.to_physical().cast(pl.Int64)

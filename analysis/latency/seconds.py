@@ -1,4 +1,4 @@
-"""What is known of latencies by the second: how many messages waited, and on demand the histogram of some seconds.
+"""Latencies by second: the number of waiting messages, and histograms of ranges of seconds on demand.
 
 The driver keeps a few rows per second. A histogram has hundreds of rows per second, so Spark merges the seconds.
 """
@@ -36,20 +36,20 @@ class LatencyBySecond:
     histogram: Histogram
 
     def arrived(self, measure: str = FROM_DUE) -> dict[int, float]:
-        """Return how many messages that were due in each second have a duration."""
+        """Return the number of messages with a duration, by second of the due time."""
         by_second = self._waits(measure).group_by("second").agg(pl.sum("messages"))
         return {at_s: float(messages) for at_s, messages in by_second.iter_rows()}
 
     def waiting(self, measure: str = FROM_DUE) -> dict[int, float]:
-        """Return how many messages waited at the end of each second, of those that were received sooner or later.
+        """Return the number of waiting messages at the end of each second. Only messages that were received count.
 
-        The messages of a second are taken as due evenly within it.
+        The due times of a second are assumed to be spread evenly over it.
         """
         changes: dict[int, float] = defaultdict(float)
         for at_s, waited_s, messages, rest_ns in self._waits(measure).iter_rows():
             rest = rest_ns / NS_PER_S
             changes[at_s] += messages if waited_s else rest
-            if waited_s:  # all of them wait for so many ends of seconds, and a part for one more
+            if waited_s:  # all messages wait at the ends of this many seconds, and a part of them at another one
                 changes[at_s + waited_s] -= messages - rest
             changes[at_s + waited_s + 1] -= rest
         waiting, waits = {}, 0.0
@@ -59,7 +59,7 @@ class LatencyBySecond:
         return waiting
 
     def figures(self, measure: str, seconds: range) -> Latency:
-        """Return the figures of the durations as they were."""
+        """Return the figures of the recorded durations."""
         return latency_of(self.histogram(measure, seconds))
 
     def counts(self, measure: str, seconds: range, figure: str = "count") -> dict[int, int]:
@@ -80,16 +80,16 @@ NO_LATENCIES = LatencyBySecond(pl.DataFrame(), _nothing)
 
 
 def counts_by_bucket(rows: pa.Table, figure: str = "count") -> dict[int, int]:
-    """Return the number of messages of each bucket that has some."""
+    """Return the number of messages per bucket, without empty buckets."""
     summed = rows.group_by(BUCKET).aggregate([(figure, "sum")])
     counts = zip(summed[BUCKET].to_pylist(), summed[f"{figure}_sum"].to_pylist(), strict=True)
     return {bucket: count for bucket, count in counts if count}
 
 
 def waits_of(histogram: pl.DataFrame) -> pl.DataFrame:
-    """Return the messages by measure, second and the whole seconds that they waited, with the rest of their waits.
+    """Return messages by measure, second and whole seconds of waiting. rest_ns: the sum of their remaining waits.
 
-    ``histogram``: rows with measure, second, bucket and count. rest_ns: the sum of the rests of all messages.
+    ``histogram``: rows with measure, second, bucket and count.
     """
     buckets = histogram.select(BUCKET).unique()
     waited_ns = [max(value_ns(bucket), 0) for bucket in buckets[BUCKET]]

@@ -1,9 +1,9 @@
 """Judges each latency figure of a run: sound, or doubtful for a stated reason. Pure: plain values in and out.
 
-A figure is doubtful if it would differ without the generator's own delay: the lag of its sends, for figures from due,
-and the lateness of its reads (`analysis.events.stalls`), for all. It is doubtful too if a backlog made it that the
-brokers did not cause (`analysis.load.offered_rate`). A figure between two processes is doubtful if their clocks may
-disagree by more than the figure's tolerance (`records.latency`).
+A figure is doubtful if it would differ without the generator's own delay: late reads (`analysis.events.stalls`), and
+for figures from due also late sends. It is also doubtful if it shows a backlog that the brokers did not cause
+(`analysis.load.offered_rate`). A figure between two processes is doubtful if their clocks may differ by more than the
+figure's tolerance (`records.latency`).
 """
 
 from collections.abc import Mapping
@@ -22,15 +22,15 @@ BETWEEN_PROCESSES = (FROM_DUE, "sent_to_received")
 MOST = 0.5
 NO_BACKLOG: Mapping[str, str] = {}
 FROM_A_BACKLOG = tuple(name for name, figure in declared(Outages).items() if figure.backlogged)
-"""Keys of `records.faults.Outages` that messages which wait in a backlog change."""
+"""Keys of `records.faults.Outages` that a backlog affects."""
 WORDS = {measure: figure.column for measure, figure in MEASURES.items()}
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """The known problems of the clocks. ``impossible``: durations below -error_bound_ms, by measure.
+    """Known problems of the clocks. ``impossible``: number of durations below -error_bound_ms, by measure.
 
-    ``doubts``: what was seen of clocks that moved against each other during the run, in words.
+    ``doubts``: sentences on clocks that drifted apart during the run.
     """
 
     error_bound_ms: float = 0.0
@@ -40,7 +40,7 @@ class Clocks:
 
 @dataclass(frozen=True)
 class Doubt:
-    """Why one figure is doubtful. ``cause``: common to several figures; ``detail``: of this one."""
+    """The reason why a figure is doubtful. ``cause`` may apply to several figures, ``detail`` to this figure only."""
 
     measure: str
     figure: str
@@ -57,7 +57,7 @@ class Doubt:
 
 
 def metric(measure: str, figure: str) -> str:
-    """A figure as checks name it: ``latency_ms.due_to_received.p99``."""
+    """Return the name of a figure in checks: ``latency_ms.due_to_received.p99``."""
     return f"latency_ms.{measure}.{figure}"
 
 
@@ -67,9 +67,9 @@ def judge_timing(
     clocks: Clocks,
     backlog: Mapping[str, str] = NO_BACKLOG,
 ) -> Timing:
-    """The summary's ``timing``. The mappings are by measure, in milliseconds; a measure may be absent from the second.
+    """Return the summary's ``timing``. The mappings are by measure, in milliseconds; the second may lack measures.
 
-    ``less_own_ms``: the figures less the generator's own delay. ``backlog``: why a measure has the age of a backlog
+    ``less_own_ms``: the figures less the generator's own delay. ``backlog``: why a measure shows the age of a backlog
     that the brokers did not cause.
     """
     doubts = [
@@ -121,7 +121,7 @@ def doubtful_labels(
 
 
 def doubtful_recovery(recovery: Recovery, cause: str) -> dict[str, str]:
-    """Figures of recovery and outages that there are, as a check names them: ``cause`` is why they are doubtful."""
+    """Return the doubtful figures of recovery and outages by their names in checks. ``cause``: the reason."""
     doubtful = dict[str, str]()
     for key in FROM_A_BACKLOG:
         value = recovery[key]  # type: ignore[literal-required]
@@ -135,7 +135,7 @@ def doubtful_recovery(recovery: Recovery, cause: str) -> dict[str, str]:
 
 
 def doubtful_regions(regions: Regions, cause: str) -> dict[str, str]:
-    """The same of the latencies by regions."""
+    """Return the doubtful latencies by region, by their names in checks. ``cause``: the reason."""
     return {
         f"regions.{where}.{figure}": cause
         for where, latency in (("within", regions["within"]), ("across", regions["across"]))
@@ -154,7 +154,7 @@ def _value(latency: Latency | None, figure: str) -> float | None:
 def _doubt(
     measure: str, figure: str, value_ms: float | None, less_ms: float | None, clocks: Clocks, backlog: str
 ) -> Doubt | None:
-    """Why this figure is doubtful, the clocks first; None if it is reliable or does not exist."""
+    """Return why a figure is doubtful, clocks first; None if it is reliable or missing."""
     if value_ms is None:
         return None
     if cause := _cause_in_clocks(measure, value_ms, clocks):
@@ -169,9 +169,9 @@ def _doubt(
 
 
 def _without_own_delay(figure: str, value_ms: float, less_ms: float) -> str:
-    """What is known of a figure without the generator's own delay.
+    """Return a sentence on the figure without the generator's own delay.
 
-    If that delay is most of the figure, the difference depends on a few accidents, and is no estimate.
+    If that delay is most of the figure, the difference is not a usable estimate.
     """
     if less_ms < MOST * value_ms:
         return f"most of {_title(figure)}, {ms_text(value_ms)}, is its own delay, and the brokers' part is unknown"
@@ -179,7 +179,7 @@ def _without_own_delay(figure: str, value_ms: float, less_ms: float) -> str:
 
 
 def _cause_in_clocks(measure: str, value_ms: float, clocks: Clocks) -> str:
-    """'' where the clocks give no reason to doubt a value of this measure."""
+    """Return why clocks make a value of this measure doubtful; '' if they do not."""
     affected = BETWEEN_PROCESSES if measure in BETWEEN_PROCESSES else (measure,)
     impossible = sum(clocks.impossible.get(affected_measure, 0) for affected_measure in affected)
     if impossible:
@@ -197,13 +197,13 @@ def _cause_in_clocks(measure: str, value_ms: float, clocks: Clocks) -> str:
 
 
 def note(doubts: list[Doubt]) -> str:
-    """One sentence on which figures not to rely, and why; '' if all are sound."""
+    """Return a sentence that names the doubtful figures with reasons; '' if all are sound."""
     parts = []
     for (measure, cause), same in groupby(doubts, lambda doubt: (doubt.measure, doubt.cause)):
         doubts_of_cause = list(same)
         telling = sorted(
             doubts_of_cause, key=lambda doubt: doubt.figure == "min"
-        )  # few readers look at the smallest first
+        )  # the minimum is the least interesting
         example = next((doubt.detail for doubt in telling if doubt.detail), "")
         why = f"{cause}, and {example}" if example else cause
         parts.append(f"{WORDS[measure]} {_joined([_title(doubt.figure) for doubt in doubts_of_cause])} ({why})")
@@ -211,7 +211,7 @@ def note(doubts: list[Doubt]) -> str:
 
 
 def _title(figure: str) -> str:
-    """``p99_9`` as p99.9."""
+    """Return ``p99_9`` as p99.9."""
     return figure.replace("_", ".")
 
 

@@ -1,4 +1,4 @@
-"""How long messages took: each measure in buckets, by path and second."""
+"""Latencies of messages: each measure in buckets, by path and second."""
 
 from collections.abc import Callable, Collection
 from functools import cache, partial
@@ -14,9 +14,9 @@ from analysis.messages.part import Part
 
 
 class LatencyTopic:
-    """Tables: latency, which alone has rows in any number, and paths. Summary: latency_ms and latency_by.
+    """Tables: latency (written by the parts), paths. Summary: latency_ms, latency_by.
 
-    Found for others: latency_by_second; impossible, the number of durations that no clock error explains, by measure;
+    For later topics: latency_by_second; impossible, the number of durations that no clock error explains, by measure;
     latency_in_load, the distribution of each measure; latency_of_labels, the latencies of each label as they were and
     less the generator's own delay; and p99_ns, the p99 of due to received by second.
     """
@@ -64,7 +64,7 @@ def _cells(part: Part) -> pl.DataFrame:
 
 
 def _histograms(run: Run, merged: MergedTables) -> Callable[[str, range], pa.Table]:
-    """Of the spans that were foreseen, and of others by one more pass over the events."""
+    """Return a function that looks up known spans, and computes other spans by another pass over the events."""
     foreseen = foreseen_spans(run.info)
 
     @cache
@@ -98,7 +98,7 @@ def _by_due_second(part: Part) -> pl.DataFrame:
 
 
 def _paths(part: Part) -> pl.DataFrame:
-    """First deliveries of all phases by where they entered, where they left, and the hops between."""
+    """Count first deliveries of all phases by the producer's broker, the consumer's broker, and hops."""
     received = pl.col("measure") == "sent_to_received" if part.run.closed else _from_due()
     by_path = part.compute_once(histogram_of).filter(received).group_by("from_broker", "to_broker", "hops")
     return by_path.agg(pl.sum("count").alias("messages"))

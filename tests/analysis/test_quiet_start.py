@@ -32,7 +32,7 @@ def test_an_event_log_takes_a_folder_that_exists_or_a_url(tmp_path: Path) -> Non
     assert log_settings(None) == {}
     assert log_settings(str(tmp_path))["spark.eventLog.dir"] == tmp_path.as_uri()
     assert log_settings("hdfs://host/logs")["spark.eventLog.dir"] == "hdfs://host/logs"
-    with pytest.raises(UserError, match=r"--event-log \S+/missing: there is no such folder: make it first"):
+    with pytest.raises(UserError, match=r"--event-log \S+/missing: the folder does not exist: make it first"):
         log_settings(str(tmp_path / "missing"))
 
 
