@@ -39,7 +39,7 @@ the order of their names: those of few tests, which pytest-xdist would put last,
 
 
 @dataclass(frozen=True)
-class Stage:
+class TierStage:
     """What one or two calls of pytest came to. ``outcomes``: by test. ``unsteady``: what passed the second time."""
 
     status: int
@@ -52,7 +52,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Choice:
+class TierChoice:
     """The tests of a tier: those to run, those that ran earlier, and how many need what is missing, by its marker."""
 
     tests: Sequence[CollectedTest]
@@ -60,7 +60,7 @@ class Choice:
     left_out: Mapping[str, int]
 
 
-class Refused(Exception):
+class RefusedArguments(Exception):
     """Why nothing is run, in one sentence."""
 
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     options, for_pytest = parser.parse_known_args(arguments)
     try:
         return run(options, for_pytest)
-    except Refused as refused:
+    except RefusedArguments as refused:
         print(f"tests.run {options.tier}: {refused}", file=sys.stderr)
         return 2
 
@@ -91,7 +91,9 @@ def run(options: argparse.Namespace, for_pytest: Sequence[str]) -> int:
     missing = [need.marker for need in missing_here()]
     if tier != "test" and missing:
         lacking = ", ".join(need.missing for need in NEEDS if need.marker in missing)
-        raise Refused(f"{lacking}; this tier leaves nothing out: make test-all and make nightly-tests install it")
+        raise RefusedArguments(
+            f"{lacking}; this tier leaves nothing out: make test-all and make nightly-tests install it"
+        )
     ran_earlier = read_passed(options.but) if options.but else []
     choice = choose(collected(for_pytest), tier, missing, ran_earlier)
     more = [*options.part, *(option for option in for_pytest if not option.startswith("tests/"))]
@@ -118,23 +120,25 @@ def collected(for_pytest: Sequence[str]) -> list[CollectedTest]:
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     if done.returncode not in (0, NOTHING_TO_RUN) or not written.exists():
         said = f"{done.stdout}{done.stderr}"
-        raise Refused(f"the tests cannot be collected (pytest's status is {done.returncode})\n{said}")
+        raise RefusedArguments(f"the tests cannot be collected (pytest's status is {done.returncode})\n{said}")
     return read_tests(written)
 
 
-def choose(tests: Iterable[CollectedTest], tier: str, missing: Collection[str], earlier: Collection[str]) -> Choice:
+def choose(tests: Iterable[CollectedTest], tier: str, missing: Collection[str], earlier: Collection[str]) -> TierChoice:
     """What runs, and what does not. Pure. ``earlier``: tests that have run. Raises Refused if they are not there."""
     of_tier = {test.nodeid: test for test in tests if test.is_of(tier)}
     ran = set(earlier)
     if gone := sorted(ran - set(of_tier)):
-        raise Refused(f"{len(gone)} tests of the earlier run are not there now, such as {gone[0]}: run make test again")
+        raise RefusedArguments(
+            f"{len(gone)} tests of the earlier run are not there now, such as {gone[0]}: run make test again"
+        )
     kept, left_out = list[CollectedTest](), Counter[str]()
     for test in (of_tier[nodeid] for nodeid in of_tier if nodeid not in ran):
         if lacking := next((marker for marker in missing if marker in test.markers), None):
             left_out[lacking] += test.count
         else:
             kept.append(test)
-    return Choice(kept, [of_tier[nodeid] for nodeid in earlier], left_out)
+    return TierChoice(kept, [of_tier[nodeid] for nodeid in earlier], left_out)
 
 
 def stages_of(tier: str, tests: Sequence[CollectedTest]) -> list[tuple[str, Sequence[str], Sequence[CollectedTest]]]:
@@ -148,9 +152,9 @@ def stages_of(tier: str, tests: Sequence[CollectedTest]) -> list[tuple[str, Sequ
     ]
 
 
-def run_stage(name: str, tests: Sequence[CollectedTest], options: Sequence[str]) -> Stage:
+def run_stage(name: str, tests: Sequence[CollectedTest], options: Sequence[str]) -> TierStage:
     if not tests:
-        return Stage(0)
+        return TierStage(0)
     first = call_pytest(name, [test.nodeid for test in tests], ["--durations=30", *options])
     failed = [nodeid for nodeid, outcome in first.outcomes.items() if outcome in ("failed", "error")]
     if first.status != TESTS_FAILED or not 0 < len(failed) <= MOST_UNSTEADY:
@@ -158,10 +162,10 @@ def run_stage(name: str, tests: Sequence[CollectedTest], options: Sequence[str])
     print(f"\n{len(failed)} of these tests did not pass. Once more, alone: {', '.join(failed)}", flush=True)
     again = call_pytest(f"{name}-again", failed, [])
     passed = [nodeid for nodeid in failed if again.outcomes.get(nodeid) == "passed"]
-    return Stage(again.status, {**first.outcomes, **again.outcomes}, passed)
+    return TierStage(again.status, {**first.outcomes, **again.outcomes}, passed)
 
 
-def call_pytest(name: str, nodeids: Sequence[str], options: Sequence[str]) -> Stage:
+def call_pytest(name: str, nodeids: Sequence[str], options: Sequence[str]) -> TierStage:
     """Only the files of these tests are read: to read all of them takes long."""
     files = sorted({nodeid.partition("::")[0] for nodeid in nodeids})
     chosen, log = KEPT / f"{name}-chosen.json", KEPT / f"{name}-log.jsonl"
@@ -170,7 +174,7 @@ def call_pytest(name: str, nodeids: Sequence[str], options: Sequence[str]) -> St
     ours = ["--only-tests", str(chosen), "--report-log", str(log)]
     command = [sys.executable, "-m", "pytest", "-v", *ours, *options, *files]
     status = subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
-    return Stage(status, outcomes_in(log.read_text(encoding="utf-8").splitlines()) if log.exists() else {})
+    return TierStage(status, outcomes_in(log.read_text(encoding="utf-8").splitlines()) if log.exists() else {})
 
 
 def outcomes_in(log: Iterable[str]) -> dict[str, str]:
@@ -198,10 +202,10 @@ def keep(tier: str, outcomes: Mapping[str, str], left_out: Mapping[str, int]) ->
 def read_passed(path: Path) -> list[str]:
     """The tests that passed in an earlier run. Raises Refused if it was of another commit."""
     if not path.exists():
-        raise Refused(f"there is no {path}: run make test first")
+        raise RefusedArguments(f"there is no {path}: run make test first")
     kept = json.loads(path.read_text(encoding="utf-8"))
     if kept["commit"] != commit():
-        raise Refused(f"{path} is of commit {kept['commit']}, and this is {commit()}: run make test again")
+        raise RefusedArguments(f"{path} is of commit {kept['commit']}, and this is {commit()}: run make test again")
     passed: list[str] = kept["passed"]
     return passed
 
@@ -211,7 +215,7 @@ def commit() -> str:
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def short_of(tier: str, choice: Choice, outcomes: Mapping[str, str]) -> list[str]:
+def short_of(tier: str, choice: TierChoice, outcomes: Mapping[str, str]) -> list[str]:
     """One sentence for each group of which too few passed, now and earlier. Pure."""
     passed = [*choice.earlier, *(test for test in choice.tests if outcomes.get(test.nodeid) == "passed")]
     groups = Counter(name for test in passed for name in groups_of(test.nodeid, test.markers))
@@ -231,7 +235,7 @@ def closing(
     return lines + (["One command adds what was left out: make test-all"] if left_out else [])
 
 
-def side_by_side(choice: Choice, earlier: Path) -> list[str]:
+def side_by_side(choice: TierChoice, earlier: Path) -> list[str]:
     """How many tests of each folder ran earlier and now. Pure."""
     counts = [Counter(Path(test.file).parts[1] for test in tests) for tests in (choice.earlier, choice.tests)]
     rows = [(folder, *(count[folder] for count in counts)) for folder in sorted(counts[0] | counts[1])]

@@ -73,7 +73,7 @@ class Producing:
         return self._stopped.wait(timeout_s)
 
 
-class Bench:
+class JavaBench:
     """Clients of one recorder, and their recorded rows."""
 
     def __init__(
@@ -127,10 +127,10 @@ def address(runtime: Runtime, broker: str, protocol: str = "openwire") -> str:
 
 def bench_on(
     runtime: Runtime, folder: Path, brokers: list[str], options: str = "", protocol: str = "openwire"
-) -> Bench:
+) -> JavaBench:
     names = {address(runtime, broker, protocol): broker for broker in brokers}
     uri = f"failover:({','.join(f'tcp://{name}' for name in names)}){options}"
-    return Bench(folder, names, runtime.credentials(), uri, protocol)
+    return JavaBench(folder, names, runtime.credentials(), uri, protocol)
 
 
 def relay_to(runtime: Runtime, protocol: str) -> Relay:
@@ -139,11 +139,11 @@ def relay_to(runtime: Runtime, protocol: str) -> Relay:
     return Relay((host, int(port)))
 
 
-def behind(relay: Relay, runtime: Runtime, folder: Path, protocol: str) -> Bench:
+def behind(relay: Relay, runtime: Runtime, folder: Path, protocol: str) -> JavaBench:
     """Clients that know of no other way, and try again soon."""
     names = {f"127.0.0.1:{relay.port}": BROKER}
     uri = f"failover:(tcp://127.0.0.1:{relay.port}){SOON[protocol]}"
-    return Bench(folder, names, runtime.credentials(), uri, protocol)
+    return JavaBench(folder, names, runtime.credentials(), uri, protocol)
 
 
 def every_ms(count: int) -> Schedule:
@@ -191,7 +191,7 @@ def check_kept(
     ]
 
 
-def killed_under_a_load(runtime: Runtime, bench: Bench) -> tuple[Mapping[str, list[dict[str, Any]]], int]:
+def killed_under_a_load(runtime: Runtime, bench: JavaBench) -> tuple[Mapping[str, list[dict[str, Any]]], int]:
     """The events of a load whose client has to move from broker-1 to broker-2, and how many messages it began."""
     orders, client, producing = queue("moved"), bench.opened(), Producing()
     producer = client.producer(orders, ProducerSettings(body_bytes=100, in_flight=50), run=RUN)

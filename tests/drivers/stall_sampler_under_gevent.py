@@ -20,7 +20,7 @@ BLOCK_NS = 80 * MS
 IN_PYTHON = {"memory": MemoryConnector(MemoryNetwork(["a"]))}
 
 
-class Run:
+class SamplerRun:
     """A recorder, and its rows once it is closed."""
 
     def __init__(self, folder: Path) -> None:
@@ -35,8 +35,8 @@ class Run:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
-    new_run = Run(tmp_path)
+def run(tmp_path: Path) -> Iterator[SamplerRun]:
+    new_run = SamplerRun(tmp_path)
     yield new_run
     new_run.recorder.close()
 
@@ -55,7 +55,7 @@ def clock(times_ns: Sequence[int]) -> Iterator[int]:
         yield times_ns[-1]
 
 
-def test_a_process_that_stands_still_has_that_on_record(run: Run) -> None:
+def test_a_process_that_stands_still_has_that_on_record(run: SamplerRun) -> None:
     sampler = StallSampler(run.recorder, 3, IN_PYTHON)
     sampler.start()
     gevent.sleep(0.05)
@@ -69,7 +69,7 @@ def test_a_process_that_stands_still_has_that_on_record(run: Run) -> None:
     assert last_ns >= ended_ns
 
 
-def test_every_pause_of_5_ms_is_on_record(run: Run) -> None:
+def test_every_pause_of_5_ms_is_on_record(run: SamplerRun) -> None:
     """Whenever it begins between two calls of the timer. A pause of 10 ms had no row before."""
     sampler = StallSampler(run.recorder, 0, IN_PYTHON)
     sampler.start()
@@ -84,7 +84,7 @@ def test_every_pause_of_5_ms_is_on_record(run: Run) -> None:
         assert any(began_ns < ended_ns <= recorded_ns for _, _, began_ns, recorded_ns in rows)
 
 
-def test_a_stall_that_has_just_ended_when_the_run_is_over_is_not_forgotten(run: Run) -> None:
+def test_a_stall_that_has_just_ended_when_the_run_is_over_is_not_forgotten(run: SamplerRun) -> None:
     sampler = StallSampler(run.recorder, 0, IN_PYTHON)
     sampler.start()
     gevent.sleep(0.03)
@@ -95,7 +95,7 @@ def test_a_stall_that_has_just_ended_when_the_run_is_over_is_not_forgotten(run: 
 
 
 @pytest.mark.parametrize(("late_ns", "rows"), [(LEAST_STALL_NS, 0), (LEAST_STALL_NS + 1, 1)])
-def test_only_more_than_the_threshold_is_a_stall(run: Run, late_ns: int, rows: int) -> None:
+def test_only_more_than_the_threshold_is_a_stall(run: SamplerRun, late_ns: int, rows: int) -> None:
     times = clock([0, PERIOD_NS + late_ns])
     sampler = StallSampler(run.recorder, 0, IN_PYTHON, lambda: next(times))
     sampler.start()
@@ -104,7 +104,7 @@ def test_only_more_than_the_threshold_is_a_stall(run: Run, late_ns: int, rows: i
     assert run.stalls() == [(0, "memory", PERIOD_NS, PERIOD_NS + late_ns)][:rows]
 
 
-def test_clients_in_java_do_not_stand_still_with_the_loop(run: Run) -> None:
+def test_clients_in_java_do_not_stand_still_with_the_loop(run: SamplerRun) -> None:
     java = {"openwire": object()}
     for connectors in (java, {**IN_PYTHON, **java}):
         times = clock([0, PERIOD_NS + 2 * LEAST_STALL_NS])
@@ -115,7 +115,7 @@ def test_clients_in_java_do_not_stand_still_with_the_loop(run: Run) -> None:
     assert [row[1] for row in run.stalls()] == ["memory"]
 
 
-def test_nothing_is_recorded_after_the_recorder_was_closed(run: Run) -> None:
+def test_nothing_is_recorded_after_the_recorder_was_closed(run: SamplerRun) -> None:
     sampler = StallSampler(run.recorder, 0, IN_PYTHON)
     sampler.start()
     gevent.sleep(0.02)

@@ -31,7 +31,7 @@ class Recording(KeepingRecorder):
         return sum(map(ord, text))
 
 
-class Bench:
+class UsersBench:
     """Users on brokers in memory, as Locust would run them."""
 
     def __init__(
@@ -84,13 +84,13 @@ class Bench:
 
 
 @pytest.fixture(params=[("one", 1), ("pooled", 1), ("pooled", 2), ("per-message", 1)], ids=str)
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    new_bench = Bench(*request.param)
+def bench(request: pytest.FixtureRequest) -> Iterator[UsersBench]:
+    new_bench = UsersBench(*request.param)
     yield new_bench
     new_bench.stop()
 
 
-def test_every_message_is_sent_and_received_once_whatever_the_mode(bench: Bench) -> None:
+def test_every_message_is_sent_and_received_once_whatever_the_mode(bench: UsersBench) -> None:
     bench.start()
     bench.send_all()
     sends, receipts = bench.recorder.sends, bench.recorder.receipts
@@ -103,7 +103,7 @@ def test_every_message_is_sent_and_received_once_whatever_the_mode(bench: Bench)
     assert bench.session.problems == []
 
 
-def test_there_are_as_many_connections_as_the_mode_says(bench: Bench) -> None:
+def test_there_are_as_many_connections_as_the_mode_says(bench: UsersBench) -> None:
     bench.start()
     before = len(bench.recorder.events())
     bench.send_all()
@@ -124,7 +124,7 @@ def test_there_are_as_many_connections_as_the_mode_says(bench: Bench) -> None:
     assert ended["connected"] == ended["closed"] == producers + consumers + MESSAGES * per_message
 
 
-def test_it_is_on_record_by_which_connection_each_user_sends_and_receives(bench: Bench) -> None:
+def test_it_is_on_record_by_which_connection_each_user_sends_and_receives(bench: UsersBench) -> None:
     bench.start()
     bench.send_all()
     recorder, mode = bench.recorder, bench.producer.connections
@@ -159,7 +159,7 @@ def test_it_is_on_record_by_which_connection_each_user_sends_and_receives(bench:
 def test_a_client_that_is_told_of_one_broker_waits_for_it_and_tries_no_other(
     stays: tuple[Stay, ...], not_alone: frozenset[str], at: dict[str, int]
 ) -> None:
-    bench = Bench("one", stays=stays, uris="one", not_alone=not_alone)
+    bench = UsersBench("one", stays=stays, uris="one", not_alone=not_alone)
     try:
         bench.start()
         connected = bench.session.connected()
@@ -174,7 +174,7 @@ def test_a_client_that_is_told_of_one_broker_waits_for_it_and_tries_no_other(
 
 
 def test_producers_and_consumers_of_one_group_share_connections_only_with_their_kind() -> None:
-    bench = Bench("pooled")
+    bench = UsersBench("pooled")
     handles = [
         bench.session.pooled_client(role, "producers", "pooled") for role in ("producer", "producer", "consumer")
     ]
@@ -185,7 +185,7 @@ def test_producers_and_consumers_of_one_group_share_connections_only_with_their_
 
 
 def test_a_cap_on_what_is_in_flight_limits_how_many_connect_at_a_time() -> None:
-    bench = Bench("per-message")
+    bench = UsersBench("per-message")
     bench.producer.in_flight = 2
     bench.start()
     bench.network.hold_answers("a")
@@ -203,7 +203,7 @@ def test_a_cap_on_what_is_in_flight_limits_how_many_connect_at_a_time() -> None:
 
 @pytest.mark.parametrize("mode", ["one", "pooled"])
 def test_producers_send_in_transactions_and_end_the_last_one_before_its_time(mode: str) -> None:
-    bench = Bench(mode)
+    bench = UsersBench(mode)
     bench.producer.transaction_size = 8  # of 20 each
     bench.start()
     bench.send_all()
@@ -217,7 +217,7 @@ def test_producers_send_in_transactions_and_end_the_last_one_before_its_time(mod
 
 
 def test_a_pool_that_is_refused_is_told_by_each_of_its_users() -> None:
-    bench = Bench("pooled")
+    bench = UsersBench("pooled")
     bench.network.refuse_logins("a")
     bench.network.refuse_logins("b")
     bench.spawn()
@@ -230,7 +230,7 @@ def test_a_pool_that_is_refused_is_told_by_each_of_its_users() -> None:
 def test_messages_that_a_broker_refuses_fail_and_its_words_are_told_once(
     mode: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bench = Bench(mode)
+    bench = UsersBench(mode)
     bench.start()
     bench.network.refuse("queue://orders")
     now_ns = time.perf_counter_ns()
@@ -245,7 +245,7 @@ def test_messages_that_a_broker_refuses_fail_and_its_words_are_told_once(
 
 
 def test_the_messages_of_a_run_are_shared_out_over_all_classes_of_producers() -> None:
-    bench = Bench("one")
+    bench = UsersBench("one")
     producers = {"Others": 2, "Orders": 2}
     user, now_ns = cast(ProducerUser, bench.producer(bench.environment)), time.perf_counter_ns()
     go = Go(Window(now_ns, now_ns, None), 11, producers, Counter(Orders=1))  # one of them is in another process
@@ -281,7 +281,7 @@ def test_unsent_messages_of_a_stopped_producer_are_missed_or_withheld(
     held_back: bool,
 ) -> None:
     """The producer is stopped during a send."""
-    bench = Bench("one")
+    bench = UsersBench("one")
     user, stuck = cast(ProducerUser, bench.producer(bench.environment)), Stuck()
     stuck.held_back = held_back
     ago_ns = time.perf_counter_ns() - 60_000_000_000
@@ -324,7 +324,7 @@ class NativeClient:
 
 
 def test_what_a_producer_of_its_own_sends_by_is_made_before_the_start_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench, client = Bench("one"), NativeClient()
+    bench, client = UsersBench("one"), NativeClient()
     monkeypatch.setattr(bench.session, "client", lambda *_who, **_what: client)
     producing = gevent.spawn(cast(ProducerUser, bench.producer(bench.environment)).produce)
     eventually(lambda: bench.session.tally.ready.total() == 1)
@@ -347,7 +347,7 @@ class GivesUp(NativeClient):
 def test_what_a_producer_of_its_own_leaves_that_may_fail_is_unsent_and_not_missed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bench = Bench("one")
+    bench = UsersBench("one")
     monkeypatch.setattr(bench.session, "client", lambda *_who, **_what: GivesUp())
     monkeypatch.setattr(bench.producer, "may_fail", True)
     producing = gevent.spawn(cast(ProducerUser, bench.producer(bench.environment)).produce)
@@ -375,7 +375,7 @@ class LeavesSome(NativeClient):
 def test_withheld_messages_are_counted_once_if_the_producer_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bench = Bench("one")
+    bench = UsersBench("one")
     monkeypatch.setattr(bench.session, "client", lambda *_who, **_what: LeavesSome())
     monkeypatch.setattr(bench.producer, "may_fail", True)
     producing = gevent.spawn(cast(ProducerUser, bench.producer(bench.environment)).produce)
@@ -389,7 +389,7 @@ def test_withheld_messages_are_counted_once_if_the_producer_fails(
 
 
 def test_a_consumer_is_connected_when_and_where_its_stays_say() -> None:
-    bench = Bench("one", stays=(Stay(until_s=0.3, place=0), Stay(from_s=0.8, place=1)))
+    bench = UsersBench("one", stays=(Stay(until_s=0.3, place=0), Stay(from_s=0.8, place=1)))
     try:
         bench.start()
         assert {broker for (group, broker) in bench.session.connected() if group == "consumers"} == {"b"}
@@ -419,7 +419,7 @@ def test_stays_that_cannot_be_are_refused_with_the_class(settings: dict[str, Any
 
 
 def test_a_user_failing_in_on_start_is_not_stopped_again() -> None:
-    new_bench = Bench("one")
+    new_bench = UsersBench("one")
     stopped = []
 
     class Guest(ConsumerUser):

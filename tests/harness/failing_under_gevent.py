@@ -56,7 +56,7 @@ class Takers(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://orders", 1
 
 
-class Bench:
+class FailingBench:
     """A run on two brokers; one of them has the guests."""
 
     def __init__(self, runs: Path, users: tuple[type[BrokerUser], ...]) -> None:
@@ -106,12 +106,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Bench]]:
+def bench_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FailingBench]]:
     monkeypatch.setattr(run_options.catalogue, "build", lambda _: WIDE)
     benches = []
 
-    def make_bench(*users: type[BrokerUser]) -> Bench:
-        bench = Bench(tmp_path / "runs", users)
+    def make_bench(*users: type[BrokerUser]) -> FailingBench:
+        bench = FailingBench(tmp_path / "runs", users)
         benches.append(bench)
         bench.run.begin()
         return bench
@@ -134,7 +134,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_a_user_that_is_refused_and_may_fail_is_one_warning_and_the_others_send_all(
-    bench_of: Callable[..., Bench], caplog: pytest.LogCaptureFixture
+    bench_of: Callable[..., FailingBench], caplog: pytest.LogCaptureFixture
 ) -> None:
     bench = bench_of(Orders, MayFail, Takers)
     bench.network.refuse_logins("away")
@@ -155,7 +155,7 @@ def test_a_user_that_is_refused_and_may_fail_is_one_warning_and_the_others_send_
 
 
 def test_what_a_user_recorded_before_it_failed_stays_and_the_rest_is_told_as_unsent(
-    bench_of: Callable[..., Bench],
+    bench_of: Callable[..., FailingBench],
 ) -> None:
     bench = bench_of(Orders, MayFail, Takers)
     bench.go(bench.lose_guests)
@@ -169,7 +169,7 @@ def test_what_a_user_recorded_before_it_failed_stays_and_the_rest_is_told_as_uns
 
 
 def test_sends_in_flight_of_failed_users_are_settled(
-    bench_of: Callable[..., Bench],
+    bench_of: Callable[..., FailingBench],
 ) -> None:
     """The drain does not wait for them."""
     bench = bench_of(Orders, MayFail, Takers)
@@ -189,7 +189,7 @@ def test_sends_in_flight_of_failed_users_are_settled(
     assert bench.run.info.durations_s["drain"] < STUCK_AFTER_S
 
 
-def test_an_error_of_a_user_that_may_not_fail_ends_the_load(bench_of: Callable[..., Bench]) -> None:
+def test_an_error_of_a_user_that_may_not_fail_ends_the_load(bench_of: Callable[..., FailingBench]) -> None:
     bench = bench_of(Orders, Guests, Takers)
     bench.go(bench.lose_guests)
     (problem,) = bench.run.info.problems
@@ -201,7 +201,7 @@ def test_an_error_of_a_user_that_may_not_fail_ends_the_load(bench_of: Callable[.
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 def test_where_every_producer_has_failed_the_load_ends_with_the_error(
-    bench_of: Callable[..., Bench], when: str
+    bench_of: Callable[..., FailingBench], when: str
 ) -> None:
     bench = bench_of(MayFail, Takers)
     if when == "before":
@@ -216,7 +216,7 @@ def test_where_every_producer_has_failed_the_load_ends_with_the_error(
 
 
 def test_a_topic_subscriber_that_fails_ends_the_load(
-    bench_of: Callable[..., Bench],
+    bench_of: Callable[..., FailingBench],
 ) -> None:
     """Its messages would otherwise count as lost."""
 
@@ -231,7 +231,7 @@ def test_a_topic_subscriber_that_fails_ends_the_load(
     assert bench.run.info.warnings == ()
 
 
-def test_a_consumer_that_may_fail_leaves_what_is_queued_to_the_others(bench_of: Callable[..., Bench]) -> None:
+def test_a_consumer_that_may_fail_leaves_what_is_queued_to_the_others(bench_of: Callable[..., FailingBench]) -> None:
     class Choosy(Takers):
         may_fail, fixed_count = True, 2
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.outputs import Comparison
+from tests.support.outputs import PlantedComparison
 
 ROWS = [{"second": 1, "count": 2}, {"second": 2, "count": 3}]
 
@@ -30,7 +30,7 @@ def write(top: Path, *, text: str = "as it was\n", rows: Any = ROWS, summary: st
     ],
 )
 def test_what_differs_is_named_with_its_place(changed: dict[str, Any], differences: list[str], tmp_path: Path) -> None:
-    comparison = Comparison(write(tmp_path / "one"), write(tmp_path / "other", **changed))
+    comparison = PlantedComparison(write(tmp_path / "one"), write(tmp_path / "other", **changed))
     assert comparison.compare() == (not differences)
     assert comparison.lines == differences
     assert comparison.counts["rows"].compared == 2
@@ -40,10 +40,10 @@ def test_how_long_spark_took_to_start_is_no_difference(tmp_path: Path) -> None:
     before, after = (
         write(tmp_path / str(seconds), text=f"analysis: started Spark ({seconds} s)\n") for seconds in (4.1, 5.9)
     )
-    assert Comparison(before, after).compare()
+    assert PlantedComparison(before, after).compare()
 
 
 def test_a_row_that_is_not_there_is_counted(tmp_path: Path) -> None:
-    comparison = Comparison(write(tmp_path / "one"), write(tmp_path / "other", rows=ROWS[:1]))
+    comparison = PlantedComparison(write(tmp_path / "one"), write(tmp_path / "other", rows=ROWS[:1]))
     assert not comparison.compare()
     assert comparison.counts["rows"].differ == 1

@@ -131,13 +131,13 @@ def test_what_ran_earlier_does_not_run_again_and_nothing_else_is_left_out() -> N
 
 
 def test_an_earlier_run_of_tests_that_are_gone_or_of_another_commit_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(run.Refused, match=r"1 tests .* such as tests/b\.py::gone: run make test again"):
+    with pytest.raises(run.RefusedArguments, match=r"1 tests .* such as tests/b\.py::gone: run make test again"):
         run.choose(TESTS, "all", [], ["tests/b.py::gone"])
     record = tmp_path / "test.json"
-    with pytest.raises(run.Refused, match=r"there is no .*test\.json: run make test first"):
+    with pytest.raises(run.RefusedArguments, match=r"there is no .*test\.json: run make test first"):
         run.read_passed(record)
     record.write_text(json.dumps({"commit": "abc", "passed": []}), encoding="utf-8")
-    with pytest.raises(run.Refused, match=f"is of commit abc, and this is {run.commit()}"):
+    with pytest.raises(run.RefusedArguments, match=f"is of commit abc, and this is {run.commit()}"):
         run.read_passed(record)
 
 
@@ -171,33 +171,33 @@ def test_a_test_that_fails_around_its_call_is_an_error() -> None:
     assert run.outcomes_in([*log, '{"$report_type": "SessionFinish"}']) == {"a": "passed", "b": "error", "c": "error"}
 
 
-FAILED_TWO = run.Stage(1, {"a": "failed", "b": "error", "c": "passed"})
+FAILED_TWO = run.TierStage(1, {"a": "failed", "b": "error", "c": "passed"})
 
 
 @pytest.mark.parametrize(
     ("calls", "comes_to"),
     [
         (
-            [FAILED_TWO, run.Stage(0, {"a": "passed", "b": "passed"})],
-            run.Stage(0, dict.fromkeys("abc", "passed"), ["a", "b"]),
+            [FAILED_TWO, run.TierStage(0, {"a": "passed", "b": "passed"})],
+            run.TierStage(0, dict.fromkeys("abc", "passed"), ["a", "b"]),
         ),
         (
-            [FAILED_TWO, run.Stage(1, {"a": "passed", "b": "failed"})],
-            run.Stage(1, {"a": "passed", "b": "failed", "c": "passed"}, ["a"]),
+            [FAILED_TWO, run.TierStage(1, {"a": "passed", "b": "failed"})],
+            run.TierStage(1, {"a": "passed", "b": "failed", "c": "passed"}, ["a"]),
         ),
-        ([FAILED_TWO, run.Stage(3)], run.Stage(3, FAILED_TWO.outcomes, [])),  # the second call failed
-        ([run.Stage(1, dict.fromkeys("abcd", "failed"))], None),  # too many for a machine that stalled
-        ([run.Stage(2, {"a": "failed"})], None),  # interrupted
-        ([run.Stage(0, {"a": "passed"})], None),
+        ([FAILED_TWO, run.TierStage(3)], run.TierStage(3, FAILED_TWO.outcomes, [])),  # the second call failed
+        ([run.TierStage(1, dict.fromkeys("abcd", "failed"))], None),  # too many for a machine that stalled
+        ([run.TierStage(2, {"a": "failed"})], None),  # interrupted
+        ([run.TierStage(0, {"a": "passed"})], None),
     ],
 )
 def test_up_to_three_failed_tests_run_once_more(
-    calls: list[run.Stage], comes_to: run.Stage | None, monkeypatch: pytest.MonkeyPatch
+    calls: list[run.TierStage], comes_to: run.TierStage | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests that pass in the second run are listed."""
     chosen, remaining = list[list[str]](), list(calls)
 
-    def call(_: str, nodeids: list[str], options: list[str]) -> run.Stage:
+    def call(_: str, nodeids: list[str], options: list[str]) -> run.TierStage:
         chosen.append(nodeids)
         return remaining.pop(0)
 
@@ -224,7 +224,7 @@ def test_only_the_chosen_tests_run_also_in_several_processes(tmp_path: Path, mon
     chosen = [
         f"{Path(__file__).relative_to(ROOT).as_posix()}::test_a_part_that_cannot_be_is_refused_with_an_example[2]"
     ]
-    assert run.call_pytest("parallel", chosen, run.BESIDE_EACH_OTHER) == run.Stage(0, {chosen[0]: "passed"})
+    assert run.call_pytest("parallel", chosen, run.BESIDE_EACH_OTHER) == run.TierStage(0, {chosen[0]: "passed"})
 
 
 def python(code: str) -> int:

@@ -187,7 +187,7 @@ def events(plan: Plan) -> dict[str, pa.Table]:
 
 
 @dataclass(frozen=True)
-class Messages:
+class PlannedMessages:
     """One element a message; times in nanoseconds from the start of the load.
 
     ``producer``: one of PRODUCERS at its ``home``. That, ``entered_at`` and ``left_at`` are the places of brokers.
@@ -205,7 +205,7 @@ class Messages:
     in_doubt: np.ndarray
 
 
-def planted_messages(plan: Plan) -> Messages:
+def planted_messages(plan: Plan) -> PlannedMessages:
     random = np.random.default_rng(plan.seed)
     last = plan.brokers - 1
     count = (WARM_UP_S + plan.load_s) * plan.per_s
@@ -238,7 +238,7 @@ def planted_messages(plan: Plan) -> Messages:
         frozen = (receiver == last) & (due >= began) & (due < ended)
         thawed = ended + (random.random(count) * 60 * MS).astype(np.int64)
         received = np.where(frozen, np.maximum(received, thawed), received)
-    return Messages(producer, sender, broker, receiver, due, ready, sent, settled, received, in_doubt)
+    return PlannedMessages(producer, sender, broker, receiver, due, ready, sent, settled, received, in_doubt)
 
 
 def messages(plan: Plan) -> dict[str, pa.Table]:

@@ -67,14 +67,14 @@ class Script(MessagingHandler):  # type: ignore[misc]  # proton is optional, and
         self.later.append(close)
 
 
-class FakeBroker:
+class FakeAmqpBroker:
     """Listens while it is entered."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self._running = threading.Thread(target=Container(script).run, daemon=True)
 
-    def __enter__(self) -> "FakeBroker":
+    def __enter__(self) -> "FakeAmqpBroker":
         self._running.start()
         assert self.script.listening.wait(60)
         return self

@@ -17,7 +17,7 @@ from topologies.model.endpoints import Endpoint
 CONNECTED = b"CONNECTED\nversion:1.2\nheart-beat:0,0\n\n\0\n"
 
 
-class Session:
+class FakeStompSession:
     """The broker's end of one connection."""
 
     def __init__(self, sock: socket.socket):
@@ -57,7 +57,7 @@ class Session:
                     self.receipt(frame)
 
 
-class FakeBroker:
+class FakeStompBroker:
     """Plays ``script`` to each connection, then closes it. With a ``certificate`` it speaks TLS.
 
     ``receive_bytes``: the receive buffer's size. It is set before a client connects: if it shrinks later, Linux drops
@@ -66,7 +66,7 @@ class FakeBroker:
 
     def __init__(
         self,
-        script: Callable[[Session], None],
+        script: Callable[[FakeStompSession], None],
         certificate: trustme.LeafCert | None = None,
         receive_bytes: int | None = None,
     ):
@@ -79,7 +79,7 @@ class FakeBroker:
             self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
-    def __enter__(self) -> "FakeBroker":
+    def __enter__(self) -> "FakeStompBroker":
         self._thread.start()
         return self
 
@@ -107,4 +107,4 @@ class FakeBroker:
             with contextlib.suppress(EOFError, OSError), sock:
                 wrapped = self._tls.wrap_socket(sock, server_side=True) if self._tls else sock
                 with wrapped:
-                    self._script(Session(wrapped))
+                    self._script(FakeStompSession(wrapped))

@@ -23,7 +23,7 @@ ENGINE_TIMEOUT_S = 10
 
 
 @dataclass(frozen=True)
-class Need:
+class MachineNeed:
     """A requirement. ``missing``: describes its absence. ``there``: detects it, without side effects."""
 
     marker: str
@@ -63,12 +63,14 @@ def _namespaces() -> bool:
 
 
 NEEDS = (
-    Need("containers", "no Docker engine with the brokers' images", _images),
-    Need("browser", "no Chromium", lambda: any(map(shutil.which, CHROMIUM))),
-    Need("links", "no Toxiproxy", _toxiproxy),
-    Need("amqp", "no python-qpid-proton, which takes a C compiler", lambda: bool(importlib.util.find_spec("proton"))),
-    Need("namespaces", "no root or no iproute2", _namespaces),
-    Need("disks", "no root, no mkfs.ext4 or no loop devices", lambda: not why_no_disks()),
+    MachineNeed("containers", "no Docker engine with the brokers' images", _images),
+    MachineNeed("browser", "no Chromium", lambda: any(map(shutil.which, CHROMIUM))),
+    MachineNeed("links", "no Toxiproxy", _toxiproxy),
+    MachineNeed(
+        "amqp", "no python-qpid-proton, which takes a C compiler", lambda: bool(importlib.util.find_spec("proton"))
+    ),
+    MachineNeed("namespaces", "no root or no iproute2", _namespaces),
+    MachineNeed("disks", "no root, no mkfs.ext4 or no loop devices", lambda: not why_no_disks()),
 )
 
 FILES = {
@@ -110,6 +112,6 @@ def is_file_of(path: str, need: str) -> bool:
     return any(path.startswith(start) for start, marker in FILES.items() if marker == need and "::" not in start)
 
 
-def missing_here() -> list[Need]:
+def missing_here() -> list[MachineNeed]:
     """Return the needs that this machine lacks."""
     return [need for need in NEEDS if not need.there()]

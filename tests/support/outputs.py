@@ -207,7 +207,7 @@ class Count:
 
 
 @dataclass
-class Comparison:
+class PlantedComparison:
     """Compares two folders of outputs. ``lines``: one line per difference."""
 
     before: Path
@@ -317,7 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.what == "make":
         make(before, after)
         return 0
-    comparison = Comparison(before, after)
+    comparison = PlantedComparison(before, after)
     same = comparison.compare()
     print("\n".join(comparison.lines))
     for kind, count in comparison.counts.items():

@@ -79,7 +79,7 @@ class Passing:
 
 
 @dataclass(frozen=True)
-class Fault:
+class StompFault:
     """``kind`` is one of KINDS; ``towards`` is TO_BROKER (SENDs) or TO_CLIENT (MESSAGEs)."""
 
     kind: str
@@ -130,12 +130,12 @@ class Done:
 class Ledger:
     """Counts what passes and chooses its fault, for all connections together. The caller holds the lock."""
 
-    faults: tuple[Fault, ...]
+    faults: tuple[StompFault, ...]
     counts: dict[str, int] = field(default_factory=lambda: {TO_BROKER: 0, TO_CLIENT: 0})
     rows: list[Done] = field(default_factory=list)
     _applied: dict[int, int] = field(default_factory=dict)
 
-    def choose(self, broker: str, towards: str, frame: StompFrame) -> tuple[Passing, Fault | None]:
+    def choose(self, broker: str, towards: str, frame: StompFrame) -> tuple[Passing, StompFault | None]:
         """The first fault that the message meets, if any has not been used up."""
         self.counts[towards] += 1
         passing = Passing.of(broker, towards, self.counts[towards], frame)

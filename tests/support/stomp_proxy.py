@@ -24,9 +24,9 @@ from tests.support.stomp_faults import (
     TO_BROKER,
     TO_CLIENT,
     Done,
-    Fault,
     Ledger,
     Passing,
+    StompFault,
     StompFrame,
 )
 from topologies.model.endpoints import Endpoint
@@ -37,7 +37,7 @@ CONNECT_TIMEOUT_S = 5.0
 class StompProxy:
     """A proxy with one listener per broker. ``upstreams``: broker name -> (host, port)."""
 
-    def __init__(self, upstreams: Mapping[str, tuple[str, int]], faults: Sequence[Fault] = ()):
+    def __init__(self, upstreams: Mapping[str, tuple[str, int]], faults: Sequence[StompFault] = ()):
         self._upstreams = dict(upstreams)
         self._ledger, self._lock = Ledger(tuple(faults)), threading.Lock()
         self._gates = {broker: threading.Event() for broker in upstreams}
@@ -119,7 +119,7 @@ class StompProxy:
                 self._links.append(link)
             link.start()
 
-    def choose(self, broker: str, towards: str, frame: StompFrame) -> tuple[Passing, Fault | None]:
+    def choose(self, broker: str, towards: str, frame: StompFrame) -> tuple[Passing, StompFault | None]:
         with self._lock:
             return self._ledger.choose(broker, towards, frame)
 
@@ -241,14 +241,14 @@ class _Link:
 
     # -- the faults, each by its kind
 
-    def _drop(self, passing: Passing, _fault: Fault) -> None:
+    def _drop(self, passing: Passing, _fault: StompFault) -> None:
         headers = passing.frame.headers
         if passing.towards == TO_BROKER and "receipt" in headers:
             self._sides[TO_CLIENT].write(StompFrame("RECEIPT", {"receipt-id": headers["receipt"]}, b"").encoded())
         if passing.towards == TO_CLIENT and "ack" in headers:
             self._sides[TO_BROKER].write(StompFrame("ACK", {"id": headers["ack"]}, b"").encoded())
 
-    def _duplicate(self, passing: Passing, _fault: Fault) -> None:
+    def _duplicate(self, passing: Passing, _fault: StompFault) -> None:
         frame = passing.frame
         if passing.towards == TO_BROKER:
             copy = frame.without_header("receipt")
@@ -257,7 +257,7 @@ class _Link:
             self._copies.add(f"copy-{passing.count}")
         self._sides[passing.towards].write(frame.encoded() + copy.encoded())
 
-    def _reorder(self, passing: Passing, fault: Fault) -> None:
+    def _reorder(self, passing: Passing, fault: StompFault) -> None:
         side = self._sides[passing.towards]
         with self._holding:
             if side.held is not None:  # one at a time: this one goes first, and is not counted
@@ -277,22 +277,22 @@ class _Link:
             held, side.held = side.held, None
         side.write(held[1])
 
-    def _corrupt_body(self, passing: Passing, _fault: Fault) -> None:
+    def _corrupt_body(self, passing: Passing, _fault: StompFault) -> None:
         middle = (IDENTITY.size + len(passing.frame.body)) // 2
         self._sides[passing.towards].write(passing.frame.flipped(middle).encoded())
 
-    def _corrupt_header(self, passing: Passing, _fault: Fault) -> None:
+    def _corrupt_header(self, passing: Passing, _fault: StompFault) -> None:
         self._sides[passing.towards].write(passing.frame.flipped(PRODUCER_AT).encoded())
 
-    def _delay(self, passing: Passing, fault: Fault) -> None:
+    def _delay(self, passing: Passing, fault: StompFault) -> None:
         time.sleep(fault.delay_s)
         self._sides[passing.towards].write(passing.frame.encoded())
 
-    def _cut_before(self, _passing: Passing, _fault: Fault) -> None:
+    def _cut_before(self, _passing: Passing, _fault: StompFault) -> None:
         self._deaf = True
         self.cut()
 
-    def _cut_after(self, passing: Passing, _fault: Fault) -> None:
+    def _cut_after(self, passing: Passing, _fault: StompFault) -> None:
         receipt = passing.frame.headers.get("receipt")
         self._deaf = True  # no later send, and no acknowledgement of this one, gets through
         if receipt is not None:
@@ -301,7 +301,7 @@ class _Link:
         if receipt is None:
             self.cut()
 
-    def _swallow_receipt(self, passing: Passing, _fault: Fault) -> None:
+    def _swallow_receipt(self, passing: Passing, _fault: StompFault) -> None:
         self._swallow.add(passing.frame.headers.get("receipt", ""))
         self._sides[passing.towards].write(passing.frame.encoded())
 

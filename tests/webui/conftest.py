@@ -34,7 +34,7 @@ SCENARIO = Scenario((Producer, Consumer), "mesh", Hold(for_s=30), checks=())
 
 
 @dataclass
-class Bench:
+class WebBench:
     """A lifecycle without runs that records the requests."""
 
     busy: bool = False
@@ -62,7 +62,7 @@ class Bench:
 @dataclass
 class Ui:
     client: FlaskClient
-    bench: Bench
+    bench: WebBench
     environment: Any
     runs: Path
     web: Web
@@ -84,7 +84,7 @@ def make_ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Making]
         environment.parsed_options = get_parser().parse_args(["--web-base-path", base_path])
         vars(environment.parsed_options).update(num_users=8, spawn_rate=100, run_time=30.0)
         web_ui = environment.create_web_ui(web_host, 0, base_path, web_login=login, delayed_start=True)
-        bench = Bench()
+        bench = WebBench()
         web = register(environment, bench, LiveModel(bench.snapshot), tmp_path / "runs")
         environments.append(environment)
         return Ui(web_ui.app.test_client(), bench, environment, tmp_path / "runs", web)

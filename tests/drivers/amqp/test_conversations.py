@@ -14,7 +14,7 @@ from drivers.amqp.connection import CLOSE_TIMEOUT_S, NOT_WELCOME, AmqpConnection
 from drivers.amqp.connector import AmqpConnector
 from drivers.contract import ConnectFailed, Delivery, Destination, DriverError, Outcome, Outgoing, Refused, Subscription
 from tests.drivers.conformance.test_ports import listening, refusal
-from tests.support.fake_amqp import NOBODY, FakeBroker, Script
+from tests.support.fake_amqp import NOBODY, FakeAmqpBroker, Script
 from tests.support.waiting import until
 
 ORDERS = Destination("queue", "orders")
@@ -23,7 +23,7 @@ ORDERS = Destination("queue", "orders")
 class Client:
     """A connection, and its callbacks."""
 
-    def __init__(self, broker: FakeBroker, query: str = "", timeout_s: float = 60) -> None:
+    def __init__(self, broker: FakeAmqpBroker, query: str = "", timeout_s: float = 60) -> None:
         self.settled: list[tuple[object, Outcome, str]] = []
         self.lost: list[str] = []
         self.got: list[Delivery] = []
@@ -71,7 +71,7 @@ def reject(script: Script, delivery: Any) -> None:
 def test_a_send_that_is_not_accepted_has_failed_with_the_brokers_words(
     answer: Callable[[Script, Any], None], expected: str
 ) -> None:
-    with FakeBroker(answering(answer)) as broker:
+    with FakeAmqpBroker(answering(answer)) as broker:
         client = Client(broker)
         client.send(b"1")
         until(lambda: bool(client.settled))
@@ -85,7 +85,7 @@ def test_a_send_that_is_only_partly_received_waits_for_its_outcome() -> None:
         delivery.update(Transfer.RECEIVED)
         script.later.append(lambda: script.accept(delivery))
 
-    with FakeBroker(answering(receive_then_accept)) as broker:
+    with FakeAmqpBroker(answering(receive_then_accept)) as broker:
         client = Client(broker)
         client.send(b"1")
         until(lambda: bool(client.settled))
@@ -94,7 +94,7 @@ def test_a_send_that_is_only_partly_received_waits_for_its_outcome() -> None:
 
 
 def test_a_send_that_the_broker_settles_without_an_outcome_is_in_doubt() -> None:
-    with FakeBroker(answering(lambda script, delivery: delivery.settle())) as broker:
+    with FakeAmqpBroker(answering(lambda script, delivery: delivery.settle())) as broker:
         client = Client(broker)
         client.send(b"1")
         until(lambda: bool(client.settled))
@@ -114,7 +114,7 @@ def test_a_sender_waits_for_credit_and_goes_on_with_it() -> None:
             if hasattr(self, "link") and self.link.credit == 0:
                 self.link.flow(1)
 
-    with FakeBroker(Stingy(credit=1)) as broker:
+    with FakeAmqpBroker(Stingy(credit=1)) as broker:
         client = Client(broker)
         client.connection.send_batch([Outgoing(ORDERS, body, True, body) for body in (b"1", b"2", b"3")])
         until(lambda: len(client.settled) == 3)
@@ -123,7 +123,7 @@ def test_a_sender_waits_for_credit_and_goes_on_with_it() -> None:
 
 
 def test_a_sender_that_waits_for_credit_learns_of_the_loss() -> None:
-    with FakeBroker(Script(credit=0)) as broker:
+    with FakeAmqpBroker(Script(credit=0)) as broker:
         client, raised = Client(broker, "?idle_timeout_ms=0"), list[str]()
 
         def send() -> None:
@@ -149,7 +149,7 @@ class Forbidding(Script):
 
 def test_a_rejected_destination_is_named_and_the_connection_stays() -> None:
     """The error has the broker's words."""
-    with FakeBroker(Forbidding()) as broker:
+    with FakeAmqpBroker(Forbidding()) as broker:
         client = Client(broker)
         words = "queue://orders: amqp:unauthorized-access: anna may not$"
         for _ in range(2):
@@ -167,7 +167,7 @@ def test_a_link_that_the_broker_ends_later_costs_the_connection() -> None:
             event.link.condition = Condition("amqp:resource-deleted", "the queue is gone")
             event.link.close()
 
-    with FakeBroker(Changing()) as broker:
+    with FakeAmqpBroker(Changing()) as broker:
         client = Client(broker)
         client.send(b"1")
         until(lambda: bool(client.lost))
@@ -181,7 +181,7 @@ def test_a_broker_that_closes_the_connection_is_quoted_once() -> None:
             event.connection.condition = Condition("amqp:connection:forced", "the broker is about to stop")
             event.connection.close()
 
-    with FakeBroker(Stopping()) as broker:
+    with FakeAmqpBroker(Stopping()) as broker:
         client = Client(broker)
         client.send(b"1")
         until(lambda: bool(client.lost))
@@ -199,7 +199,7 @@ def test_a_broker_that_closes_at_once_refuses_for_good_or_for_now(reason: str, k
             event.connection.properties = {symbol(NOT_WELCOME): True}
             self.end(event.connection, "amqp:invalid-field", reason)
 
-    with FakeBroker(Unwelcoming()) as broker, pytest.raises(kind, match=reason):
+    with FakeAmqpBroker(Unwelcoming()) as broker, pytest.raises(kind, match=reason):
         Client(broker)
 
 
@@ -208,7 +208,7 @@ def test_a_silent_broker_is_given_up_after_the_idle_timeout_and_closing_is_bound
         def on_message(self, event: Any) -> None:
             time.sleep(4)
 
-    with FakeBroker(Frozen()) as broker:
+    with FakeAmqpBroker(Frozen()) as broker:
         client = Client(broker, "?idle_timeout_ms=1500")
         client.send(b"1")
         until(lambda: bool(client.lost))
@@ -224,7 +224,7 @@ def test_an_attachment_that_is_never_answered_is_given_up() -> None:
             self.end(event.connection, "amqp:internal-error", "too late")
             time.sleep(4)
 
-    with FakeBroker(Ignoring()) as broker:
+    with FakeAmqpBroker(Ignoring()) as broker:
         client = Client(broker)
         client.connection._attachments._timeout_s = 0.5  # its patience from here on
         with pytest.raises(ConnectionError, match=r"no answer to the subscription of queue://orders in 0\.5 s"):
@@ -238,7 +238,7 @@ def test_an_answer_that_was_under_way_is_heard_before_the_goodbye() -> None:
             time.sleep(0.3)
             self.accept(event.delivery)
 
-    with FakeBroker(Slow()) as broker:
+    with FakeAmqpBroker(Slow()) as broker:
         client = Client(broker)
         client.send(b"1")
         client.connection.close()
@@ -251,7 +251,7 @@ def test_a_callback_may_close_the_connection() -> None:
             super().on_link_opening(event)
             event.link.send(Message(body=b"1", inferred=True))
 
-    with FakeBroker(Pushing()) as broker:
+    with FakeAmqpBroker(Pushing()) as broker:
         client = Client(broker)
 
         def take(delivery: Delivery) -> None:
@@ -277,7 +277,7 @@ def test_a_browser_goes_on_while_the_broker_finds_more() -> None:
             if link.drain_mode:
                 link.drained()
 
-    with FakeBroker(Fetching()) as broker:
+    with FakeAmqpBroker(Fetching()) as broker:
         messages = AmqpConnector().browse(broker.endpoint(), NOBODY, "orders", timeout_s=20)
     assert [message.body for message in messages] == [b"1", b"2", b"3"]
     assert all(message.age_ns is not None and 4e9 < message.age_ns < 30e9 for message in messages)
@@ -289,7 +289,7 @@ def test_browsing_a_broker_that_never_comes_to_an_end_says_how_far_it_came() -> 
             """Neither sends nor drains."""
 
     with (
-        FakeBroker(Silent()) as broker,
+        FakeAmqpBroker(Silent()) as broker,
         pytest.raises(DriverError, match=r"queue orders of broker b: no end after 4 s, after 0"),
     ):
         AmqpConnector().browse(broker.endpoint(), NOBODY, "orders", timeout_s=4)

@@ -9,14 +9,14 @@ from drivers.amqp.addresses import address_of, successors
 from drivers.amqp.connection import NOT_WELCOME, AmqpConnection
 from drivers.amqp.connector import AmqpConnector
 from drivers.contract import Redirected
-from tests.support.fake_amqp import NOBODY, FakeBroker, Script
+from tests.support.fake_amqp import NOBODY, FakeAmqpBroker, Script
 from tests.support.waiting import until
 
 REDIRECT = "amqp:connection:redirect"
 ELSEWHERE = {symbol("network-host"): "10.0.0.7", symbol("port"): 5_673}
 
 
-def connect(broker: FakeBroker, lost: list[str]) -> AmqpConnection:
+def connect(broker: FakeAmqpBroker, lost: list[str]) -> AmqpConnection:
     return AmqpConnector().connect(
         broker.endpoint(), NOBODY, client_id="c", timeout_s=5, on_settled=print, on_lost=lost.append
     )
@@ -39,7 +39,7 @@ def test_a_broker_that_sends_its_clients_on_is_told_with_the_address() -> None:
             event.connection.open()
             send_on(self, event.connection)
 
-    with FakeBroker(Router()) as broker, pytest.raises(Redirected) as caught:
+    with FakeAmqpBroker(Router()) as broker, pytest.raises(Redirected) as caught:
         connect(broker, [])
     assert caught.value.address == "10.0.0.7:5673"
     assert str(caught.value).startswith("broker b at 127.0.0.1:")
@@ -52,7 +52,7 @@ def test_a_connection_that_is_sent_on_later_is_lost_and_knows_where_to() -> None
             send_on(self, event.connection)
 
     lost: list[str] = []
-    with FakeBroker(Moving()) as broker:
+    with FakeAmqpBroker(Moving()) as broker:
         connection = connect(broker, lost)
         assert connection.redirected_to == ""
         with pytest.raises(ConnectionError):
@@ -68,7 +68,7 @@ def test_a_redirect_without_an_address_is_a_broker_that_turns_its_clients_away()
             event.connection.properties = {symbol(NOT_WELCOME): True}
             self.end(event.connection, REDIRECT, "somewhere")
 
-    with FakeBroker(Lost()) as broker, pytest.raises(Exception, match="somewhere") as caught:
+    with FakeAmqpBroker(Lost()) as broker, pytest.raises(Exception, match="somewhere") as caught:
         connect(broker, [])
     assert not isinstance(caught.value, Redirected)
 
@@ -80,14 +80,14 @@ def test_the_brokers_that_take_over_are_told_by_the_open() -> None:
                 symbol("failover-server-list"): [ELSEWHERE, {symbol("network-host"): "other"}, ELSEWHERE]
             }
 
-    with FakeBroker(script := Backed()) as broker:
+    with FakeAmqpBroker(script := Backed()) as broker:
         connection = connect(broker, [])
         assert connection.successors == ("10.0.0.7:5673", f"other:{script.port}")
         connection.close()
 
 
 def test_a_broker_that_names_none_has_no_successors() -> None:
-    with FakeBroker(Script()) as broker:
+    with FakeAmqpBroker(Script()) as broker:
         connection = connect(broker, [])
         assert (connection.successors, connection.redirected_to) == ((), "")
         connection.close()

@@ -11,7 +11,7 @@ from drivers.amqp.connector import AmqpConnector
 from drivers.amqp.engine import TRANSACTIONAL
 from drivers.contract import Destination, Outcome, Outgoing, Refused
 from tests.drivers.amqp.coordinator import ACCEPTED, Coordinator
-from tests.support.fake_amqp import NOBODY, FakeBroker
+from tests.support.fake_amqp import NOBODY, FakeAmqpBroker
 from tests.support.waiting import until
 
 ORDERS = Destination("queue", "orders")
@@ -21,7 +21,7 @@ REJECTED = Described(symbol("amqp:rejected:list"), [])
 class Client:
     """A connection, and its callbacks."""
 
-    def __init__(self, broker: FakeBroker) -> None:
+    def __init__(self, broker: FakeAmqpBroker) -> None:
         self.settled: list[tuple[object, Outcome, str]] = []
         self.lost: list[str] = []
         self.connection: AmqpConnection = AmqpConnector().connect(
@@ -40,7 +40,7 @@ def outgoing(*tokens: bytes, durable: bool = True) -> list[Outgoing]:
 
 def test_each_transfer_names_the_transaction_and_the_discharge_settles_them() -> None:
     script = Coordinator()
-    with FakeBroker(script) as broker:
+    with FakeAmqpBroker(script) as broker:
         client = Client(broker)
         transaction = client.connection.begin()
         transaction.send_batch(outgoing(b"a"))
@@ -61,7 +61,7 @@ def test_each_transfer_names_the_transaction_and_the_discharge_settles_them() ->
 
 def test_an_aborted_transaction_is_discharged_as_failed() -> None:
     script = Coordinator()
-    with FakeBroker(script) as broker:
+    with FakeAmqpBroker(script) as broker:
         client = Client(broker)
         transaction = client.connection.begin()
         transaction.send_batch(outgoing(b"a"))
@@ -77,7 +77,7 @@ class RejectingBInTheState(Coordinator):
 
 
 def test_a_message_whose_refusal_is_in_the_transactional_state_fails_alone() -> None:
-    with FakeBroker(RejectingBInTheState()) as broker:
+    with FakeAmqpBroker(RejectingBInTheState()) as broker:
         client = Client(broker)
         transaction = client.connection.begin()
         transaction.send_batch(outgoing(b"a", b"b", b"c"))
@@ -93,7 +93,7 @@ def test_a_broker_that_declares_none_refuses_to_begin() -> None:
         def on_control(self, delivery: Any, descriptor: str, values: Any) -> None:
             self.refuse(delivery, "not today")
 
-    with FakeBroker(Refusing()) as broker:
+    with FakeAmqpBroker(Refusing()) as broker:
         client = Client(broker)
         with pytest.raises(Refused, match=r"broker b refused to begin a transaction: .*not today"):
             client.connection.begin()
@@ -106,7 +106,7 @@ def test_a_broker_without_a_coordinator_has_no_transactions() -> None:
         def on_link_opening(self, event: Any) -> None:
             self.end(event.link, "amqp:not-implemented", "no coordinator here")
 
-    with FakeBroker(Without()) as broker:
+    with FakeAmqpBroker(Without()) as broker:
         client = Client(broker)
         with pytest.raises(Refused, match=r"broker b has no transactions for this connection: .*no coordinator here"):
             client.connection.begin()
@@ -120,7 +120,7 @@ def test_a_broker_that_never_declares_is_given_up_and_whoever_waits_learns_of_a_
             self.seen.append(descriptor)
 
     script, raised = Silent(), list[str]()
-    with FakeBroker(script) as broker:
+    with FakeAmqpBroker(script) as broker:
         client = Client(broker)
 
         def begin() -> None:

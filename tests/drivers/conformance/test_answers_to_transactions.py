@@ -19,7 +19,7 @@ Played = AbstractContextManager[Any]
 
 
 def by_stomp(refused: bytes, at_commit: str) -> Played:
-    def script(session: fake_stomp.Session) -> None:
+    def script(session: fake_stomp.FakeStompSession) -> None:
         session.welcome()
         while True:
             frame = session.read()
@@ -30,14 +30,14 @@ def by_stomp(refused: bytes, at_commit: str) -> Played:
             elif "receipt" in frame.headers:
                 session.receipt(frame)
 
-    return fake_stomp.FakeBroker(script)
+    return fake_stomp.FakeStompBroker(script)
 
 
 def by_amqp(refused: bytes, at_commit: str) -> Played:
     from tests.drivers.amqp.coordinator import Answering  # its library is optional
-    from tests.support.fake_amqp import FakeBroker
+    from tests.support.fake_amqp import FakeAmqpBroker
 
-    return FakeBroker(Answering(refused, at_commit))
+    return FakeAmqpBroker(Answering(refused, at_commit))
 
 
 PLAYED: Mapping[str, Callable[[bytes, str], Played]] = {"stomp": by_stomp, "amqp": by_amqp}

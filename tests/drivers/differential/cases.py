@@ -17,7 +17,7 @@ STEADY = "randomize=false&"
 
 
 @dataclass(frozen=True)
-class Case:
+class DifferentialCase:
     """One URI, the ports behind it, and the number of events that are compared (all if a client gives up).
 
     ``file``: the content of the file of brokers. ``connect_timeout_s``: limits each attempt of our client; the Java
@@ -38,66 +38,68 @@ def _all(port: Port, letters: str) -> dict[str, Port]:
 
 
 QUICK = (
-    Case(
+    DifferentialCase(
         "a plain list",
         "failover:({A},{B},{C})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=3",
         _all(DEAD, "ABC"),
         10,
     ),
-    Case("all defaults but the order", "failover:({A},{B})?randomize=false", {"A": DEAD, "B": LIVE}, 3),
-    Case(
+    DifferentialCase("all defaults but the order", "failover:({A},{B})?randomize=false", {"A": DEAD, "B": LIVE}, 3),
+    DifferentialCase(
         "the first delay",
         "failover:({A})?initialReconnectDelay=400&maxReconnectAttempts=2",
         {"A": DEAD},
         3,
     ),
-    Case(
+    DifferentialCase(
         "a delay of its own until the first connection",
         "failover:({A})?reconnectDelay=400&initialReconnectDelay=100&maxReconnectAttempts=3",
         {"A": DEAD},
         4,
     ),
-    Case(
+    DifferentialCase(
         "no first delay",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=0&maxReconnectAttempts=3",
         _all(DEAD, "AB"),
         7,
     ),
-    Case(
+    DifferentialCase(
         "no exponential back-off",
         "failover:({A})?initialReconnectDelay=200&useExponentialBackOff=false&maxReconnectAttempts=4",
         {"A": DEAD},
         5,
     ),
-    Case(
+    DifferentialCase(
         "another exponent",
         "failover:({A})?initialReconnectDelay=100&reconnectDelayExponent=3&maxReconnectAttempts=4",
         {"A": DEAD},
         5,
     ),
-    Case(
+    DifferentialCase(
         "a fraction as exponent",
         "failover:({A})?initialReconnectDelay=300&reconnectDelayExponent=1.5&maxReconnectAttempts=4",
         {"A": DEAD},
         5,
     ),
-    Case(
+    DifferentialCase(
         "a longest delay",
         "failover:({A})?initialReconnectDelay=100&maxReconnectDelay=300&maxReconnectAttempts=6",
         {"A": DEAD},
         7,
     ),
-    Case(
+    DifferentialCase(
         "a longest delay below the first",
         "failover:({A})?initialReconnectDelay=400&maxReconnectDelay=100&maxReconnectAttempts=4",
         {"A": DEAD},
         5,
     ),
-    Case("no attempt but the first", "failover:({A},{B})?" + STEADY + "maxReconnectAttempts=0", _all(DEAD, "AB"), 3),
-    Case(
+    DifferentialCase(
+        "no attempt but the first", "failover:({A},{B})?" + STEADY + "maxReconnectAttempts=0", _all(DEAD, "AB"), 3
+    ),
+    DifferentialCase(
         "no attempt after a loss", "failover:({A},{B})?" + STEADY + "maxReconnectAttempts=0", {"A": ONCE, "B": LIVE}, 4
     ),
-    Case(
+    DifferentialCase(
         "attempts at start and later",
         "failover:({A},{B})?"
         + STEADY
@@ -105,7 +107,7 @@ QUICK = (
         _all(DEAD, "AB"),
         5,
     ),
-    Case(
+    DifferentialCase(
         "attempts after a connection",
         "failover:({A},{B})?"
         + STEADY
@@ -113,83 +115,83 @@ QUICK = (
         {"A": ONCE, "B": DEAD},
         10,
     ),
-    Case(
+    DifferentialCase(
         "the lost one last",
         "failover:({A},{B},{C})?" + STEADY + "initialReconnectDelay=200",
         {"A": ONCE, "B": DEAD, "C": LIVE},
         6,
     ),
-    Case(
+    DifferentialCase(
         "back to the same one",
         "failover:({A})?initialReconnectDelay=300&maxReconnectDelay=1200",
         {"A": BRIEFLY},
         8,
     ),
-    Case(
+    DifferentialCase(
         "lost again and again",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=200",
         _all(DROPS, "AB"),
         9,
     ),
-    Case(
+    DifferentialCase(
         "nested options keep the place",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=2&{nested}",
         {"A": ONCE, "B": DEAD},
         8,
     ),
-    Case(
+    DifferentialCase(
         "one that neither accepts nor refuses",
         "failover:({A}{half_a_second},{B})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=2",
         {"A": FULL, "B": DEAD},
         5,
         connect_timeout_s=0.5,
     ),
-    Case(
+    DifferentialCase(
         "a better broker comes back",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&priorityBackup=true",
         {"A": Port(listens_from_s=0.65), "B": LIVE},
         7,
     ),
-    Case(
+    DifferentialCase(
         "the better brokers by name",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&priorityBackup=true&priorityURIs={B}",
         {"A": LIVE, "B": Port(listens_from_s=0.65)},
         6,
     ),
-    Case(
+    DifferentialCase(
         "lost while a better one is away",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&priorityBackup=true&maxReconnectAttempts=1",
         {"A": DEAD, "B": Port(listens_from_s=0.0, closes_after_s=0.55)},
         10,
     ),
-    Case(
+    DifferentialCase(
         "lost by the better one",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=200&priorityBackup=true",
         {"A": ONCE, "B": LIVE},
         6,
     ),
-    Case(
+    DifferentialCase(
         "a file of further brokers",
         "failover:({A})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=2&updateURIsURL={file}",
         _all(DEAD, "ABC"),
         7,
         file="{B},{C}",
     ),
-    Case(
+    DifferentialCase(
         "the lost one in the file",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=100&maxReconnectAttempts=2&updateURIsURL={file}",
         {"A": DEAD, "B": ONCE},
         8,
         file="{B}\n",
     ),
-    Case(
+    DifferentialCase(
         "an unread file",
         "failover:({A},{B})?" + STEADY + "maxReconnectAttempts=1&updateURIsSupported=false&updateURIsURL={file}",
         _all(DEAD, "ABC"),
         3,
         file="{C}",
     ),
-    Case(
+    DifferentialCase(
         "a send without a broker",
         "failover:({A})?initialReconnectDelay=100&maxReconnectDelay=100&timeout=500",
         {"A": ONCE},
@@ -211,20 +213,20 @@ TELLING = tuple(case for case in QUICK if case.name in TELLING_NAMES)
 """Cases that cover many rules of the schedule, and are played for each change. The others are played every night."""
 OTHERS = tuple(case for case in QUICK if case not in TELLING)
 SLOW = (
-    Case(
+    DifferentialCase(
         "one that accepts and is silent",
         "failover:({A},{B},{C})?" + STEADY + "initialReconnectDelay=100",
         {"A": ONCE, "B": SILENT, "C": LIVE},
         6,
         connect_timeout_s=10.0,
     ),
-    Case(
+    DifferentialCase(
         "the default delays",
         "failover:({A},{B})?" + STEADY + "maxReconnectAttempts=11",
         _all(DEAD, "AB"),
         23,
     ),
-    Case(
+    DifferentialCase(
         "a better broker after a long absence",
         "failover:({A},{B})?" + STEADY + "initialReconnectDelay=500&priorityBackup=true",
         {"A": Port(listens_from_s=5.5), "B": LIVE},

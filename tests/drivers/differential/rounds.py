@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from tests.drivers.differential.cases import JAVA_WORDS, OUR_WORDS, Case
+from tests.drivers.differential.cases import JAVA_WORDS, OUR_WORDS, DifferentialCase
 from tests.drivers.differential.events import Event, of_java, waited_for
 from tests.drivers.differential.ours import OurSide
 from tests.drivers.differential.ports import World
@@ -26,7 +26,7 @@ WARM_UP_S = 0.5
 
 
 @dataclass
-class Seen:
+class RoundResult:
     """The actions of one client in one case: its events, and the time that its send was blocked, by round."""
 
     rounds: list[list[Event]] = field(default_factory=list)
@@ -102,7 +102,7 @@ class JavaSide:
             return log.read()
 
 
-def uri_of(case: Case, addresses: dict[str, str], scheme: str, file: Path) -> str:
+def uri_of(case: DifferentialCase, addresses: dict[str, str], scheme: str, file: Path) -> str:
     """Return the case's URI for these ports, and write its file of brokers."""
     letters = {letter: f"{scheme}://{address}" for letter, address in addresses.items()}
     file.write_text(case.file.format(**letters))
@@ -110,7 +110,9 @@ def uri_of(case: Case, addresses: dict[str, str], scheme: str, file: Path) -> st
     return case.uri.format(**letters, **words, file=file.as_uri())
 
 
-def play_java(java: JavaSide, cases: Sequence[Case], for_s: float, folder: Path, seen: dict[str, Seen]) -> None:
+def play_java(
+    java: JavaSide, cases: Sequence[DifferentialCase], for_s: float, folder: Path, seen: dict[str, RoundResult]
+) -> None:
     """Play one round of the Java client over all cases."""
     with ExitStack() as stack:
         worlds = {case.name: stack.enter_context(World(case.ports)) for case in cases}
@@ -134,7 +136,12 @@ def play_java(java: JavaSide, cases: Sequence[Case], for_s: float, folder: Path,
 
 
 def play_ours(
-    protocol: str, cases: Sequence[Case], for_s: float, folder: Path, seen: dict[str, Seen], seed: int
+    protocol: str,
+    cases: Sequence[DifferentialCase],
+    for_s: float,
+    folder: Path,
+    seen: dict[str, RoundResult],
+    seed: int,
 ) -> None:
     """Play one round of our client over all cases, by one protocol."""
     with ExitStack() as stack:

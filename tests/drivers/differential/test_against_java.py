@@ -24,11 +24,11 @@ from tests.drivers.differential.cases import (
     SLOW_ROUND_S,
     TELLING,
     TELLING_NAMES,
-    Case,
+    DifferentialCase,
 )
 from tests.drivers.differential.events import Event
 from tests.drivers.differential.ports import DEAD
-from tests.drivers.differential.rounds import JavaSide, Seen, play_java, play_ours
+from tests.drivers.differential.rounds import JavaSide, RoundResult, play_java, play_ours
 
 pytestmark = pytest.mark.brokers
 
@@ -53,13 +53,13 @@ class Both:
         self,
         java: JavaSide,
         folder: Path,
-        cases: tuple[Case, ...],
+        cases: tuple[DifferentialCase, ...],
         rounds: range,
         for_s: float,
         protocols: tuple[str, ...] = PROTOCOLS,
     ) -> None:
-        self.java = {case.name: Seen() for case in cases}
-        self.ours = {protocol: {case.name: Seen() for case in cases} for protocol in protocols}
+        self.java = {case.name: RoundResult() for case in cases}
+        self.ours = {protocol: {case.name: RoundResult() for case in cases} for protocol in protocols}
         with ThreadPoolExecutor(1 + len(protocols)) as at_once:
             for number in range(rounds.stop - 1):
                 playing = [at_once.submit(play_java, java, cases, for_s, folder, self.java)]
@@ -70,10 +70,10 @@ class Both:
                 if number + 1 in rounds and not self._any_difference(cases):
                     return
 
-    def differences(self, case: Case, protocol: str) -> list[str]:
+    def differences(self, case: DifferentialCase, protocol: str) -> list[str]:
         return differences(case, self.java[case.name], self.ours[protocol][case.name])
 
-    def _any_difference(self, cases: tuple[Case, ...]) -> bool:
+    def _any_difference(self, cases: tuple[DifferentialCase, ...]) -> bool:
         return any(self.differences(case, protocol) for case in cases for protocol in self.ours)
 
 
@@ -98,7 +98,7 @@ def slow(java: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Both:
     return Both(java, tmp_path_factory.mktemp("slow"), SLOW, ROUNDS, SLOW_ROUND_S)
 
 
-def differences(case: Case, java: Seen, ours: Seen) -> list[str]:
+def differences(case: DifferentialCase, java: RoundResult, ours: RoundResult) -> list[str]:
     """Return the cases where the two clients behaved differently, or at different times."""
     expected, did = java.sequence(case.events), ours.sequence(case.events)
     if len(expected) < case.events:
@@ -118,7 +118,7 @@ def differences(case: Case, java: Seen, ours: Seen) -> list[str]:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("case", TELLING, ids=lambda case: case.name)
-def test_the_attempts_are_those_of_the_java_client(case: Case, protocol: str, telling: Both) -> None:
+def test_the_attempts_are_those_of_the_java_client(case: DifferentialCase, protocol: str, telling: Both) -> None:
     assert telling.differences(case, protocol) == []
 
 
@@ -129,14 +129,14 @@ def test_every_telling_case_is_played() -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("case", OTHERS, ids=lambda case: case.name)
-def test_further_attempts_are_those_of_the_java_client(case: Case, protocol: str, others: Both) -> None:
+def test_further_attempts_are_those_of_the_java_client(case: DifferentialCase, protocol: str, others: Both) -> None:
     assert others.differences(case, protocol) == []
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("case", SLOW, ids=lambda case: case.name)
-def test_slow_attempts_are_those_of_the_java_client(case: Case, protocol: str, slow: Both) -> None:
+def test_slow_attempts_are_those_of_the_java_client(case: DifferentialCase, protocol: str, slow: Both) -> None:
     assert slow.differences(case, protocol) == []
 
 
@@ -187,7 +187,7 @@ def shuffled(java: JavaSide, folder: Path, passes: int, for_s: float) -> tuple[l
     uri = "failover:({A},{B},{C},{D})?initialReconnectDelay=0&warnAfterReconnectAttempts=0&maxReconnectAttempts=" + str(
         passes
     )
-    case = Case("at random", uri, dict.fromkeys(LETTERS, DEAD), 4 * passes + 1)
+    case = DifferentialCase("at random", uri, dict.fromkeys(LETTERS, DEAD), 4 * passes + 1)
     both = Both(java, folder, (case,), range(1, 2), for_s, ("stomp",))
     return passes_of(both.java[case.name].rounds[0]), passes_of(both.ours["stomp"][case.name].rounds[0])
 

@@ -18,7 +18,7 @@ from records.send_schedule import Schedule
 from tests.drivers.java_bench import (
     RUN,
     UNKNOWN_BROKER,
-    Bench,
+    JavaBench,
     Producing,
     address,
     bench_on,
@@ -49,13 +49,13 @@ def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
         yield runtime
 
 
-def core_bench(runtime: Runtime, folder: Path, *brokers: str, options: str = "") -> Bench:
+def core_bench(runtime: Runtime, folder: Path, *brokers: str, options: str = "") -> JavaBench:
     return bench_on(runtime, folder, [*brokers], options, "core")
 
 
 def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
     uri = "failover:(tcp://127.0.0.1:1,tcp://127.0.0.1:2)?startupMaxReconnectAttempts=2&randomize=false"
-    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri, "core")
+    bench = JavaBench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri, "core")
     with pytest.raises(DriverError, match=r"no broker of failover.* could be reached: .*Cannot connect to server"):
         bench.client().open()
     changes = bench.tables()["connections"]
@@ -84,7 +84,7 @@ def test_attempts_are_all_told_when_a_broker_that_was_lost_is_given_up(artemis: 
 
 def test_a_client_that_is_closed_while_it_connects_tries_no_further(tmp_path: Path) -> None:
     uri = "failover:(tcp://127.0.0.1:1,tcp://127.0.0.1:2)?maxReconnectDelay=50"
-    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri, "core")
+    bench = JavaBench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri, "core")
     client, errors = bench.client(), list[str]()
 
     def open_it() -> None:
@@ -102,7 +102,7 @@ def test_a_client_that_is_closed_while_it_connects_tries_no_further(tmp_path: Pa
     assert len(errors) == 1
 
 
-def events(bench: Bench) -> int:
+def events(bench: JavaBench) -> int:
     bench.recorder.flush()
     return bench.recorder.counts["connections"]
 
@@ -175,7 +175,7 @@ def cut_while_sending(
     errors: list[str] = []
     with Relay((host, int(port))) as relay:
         by = f"127.0.0.1:{relay.port}"
-        bench = Bench(folder, {by: "broker-1"}, runtime.credentials(), f"failover:(tcp://{by})?{options}", "core")
+        bench = JavaBench(folder, {by: "broker-1"}, runtime.credentials(), f"failover:(tcp://{by})?{options}", "core")
         producer = bench.opened().producer(
             queue("impatient"), ProducerSettings(body_bytes=100, in_flight=1_000, durable=durable), run=RUN
         )

@@ -23,7 +23,7 @@ from records.message_properties import MessageProperties
 from records.selectors import parse
 from records.send_schedule import ClosedSchedule
 from tests.drivers.conformance.stages import queue, topic
-from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, bench_on, check_kept, every_ms
+from tests.drivers.java_bench import BROKER, RUN, JavaBench, Producing, bench_on, check_kept, every_ms
 from tests.support.loads import Load
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials
@@ -41,7 +41,7 @@ vm.use(find_java_parts)
 
 
 @pytest.fixture(params=[pytest.param(name, marks=IN_CI[name]) for name in STAGES])
-def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> JavaBench:
     protocol, broker = STAGES[request.param]
     return bench_on(request.getfixturevalue(broker), tmp_path, [BROKER], protocol=protocol)
 
@@ -56,7 +56,7 @@ def test_javas_nano_time_is_pythons_performance_counter() -> None:
 
 
 def send(
-    bench: Bench, to: Destination, count: int, *, durable: bool = True, body_bytes: int = 64, client: Any = None
+    bench: JavaBench, to: Destination, count: int, *, durable: bool = True, body_bytes: int = 64, client: Any = None
 ) -> JavaClient:
     """With a new client, if none is given. Returns once every outcome is known."""
     sender: JavaClient = client or bench.opened()
@@ -67,13 +67,13 @@ def send(
     return sender
 
 
-def receiving(bench: Bench, destination: Destination, client_id: str = "", **options: Any) -> JavaClient:
+def receiving(bench: JavaBench, destination: Destination, client_id: str = "", **options: Any) -> JavaClient:
     client = bench.opened(client_id)
     client.consumer(Subscription(destination, **options), run=RUN)
     return client
 
 
-def received(bench: Bench, count: int) -> None:
+def received(bench: JavaBench, count: int) -> None:
     until(lambda: bench.statistics.receipts == count)
 
 
@@ -86,7 +86,7 @@ def seqs_by_consumer(rows: list[dict[str, Any]]) -> dict[int, list[tuple[int, in
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(bench: Bench, durable: bool) -> None:
+def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(bench: JavaBench, durable: bool) -> None:
     orders, schedule = queue("kept"), every_ms(300)
     receiving(bench, orders)
     producer = bench.opened().producer(orders, ProducerSettings(body_bytes=100, in_flight=50, durable=durable), run=RUN)
@@ -96,7 +96,7 @@ def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(bench: Bench, 
     check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
 
 
-def test_a_closed_producer_sends_once_per_answer(bench: Bench) -> None:
+def test_a_closed_producer_sends_once_per_answer(bench: JavaBench) -> None:
     """Each message may be sent from the moment of the answer to the one before it, and is sent then."""
     producer = bench.opened().producer(queue("closed"), ProducerSettings(body_bytes=64, in_flight=1), run=RUN)
     schedule = ClosedSchedule(time.perf_counter_ns(), 1.0, count=100)
@@ -109,7 +109,7 @@ def test_a_closed_producer_sends_once_per_answer(bench: Bench) -> None:
     assert not any(row["blocked"] for row in rows)
 
 
-def test_a_closed_producer_ends_with_the_load(bench: Bench) -> None:
+def test_a_closed_producer_ends_with_the_load(bench: JavaBench) -> None:
     ends_ns = time.perf_counter_ns() + 500_000_000
     schedule = ClosedSchedule(time.perf_counter_ns(), 1.0, ends_ns=ends_ns)
     producer = bench.opened().producer(queue("ends"), ProducerSettings(body_bytes=64, in_flight=1), run=RUN)
@@ -120,7 +120,7 @@ def test_a_closed_producer_ends_with_the_load(bench: Bench) -> None:
     assert schedule.due_ns(producer.begun) is None  # nobody reports it as ended early
 
 
-def test_a_wrong_password_ends_the_client_at_once(bench: Bench) -> None:
+def test_a_wrong_password_ends_the_client_at_once(bench: JavaBench) -> None:
     bench.credentials = Credentials(bench.credentials.username, "letmein")
     with pytest.raises(Refused, match=r"refused user .*Check the user name and the password") as caught:
         bench.client().open()
@@ -133,7 +133,7 @@ def test_a_wrong_password_ends_the_client_at_once(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("to", [queue("one-way"), topic("one-way")], ids=["queue", "topic"])
-def test_sends_that_are_not_durable_arrive_and_are_never_settled(bench: Bench, to: Destination) -> None:
+def test_sends_that_are_not_durable_arrive_and_are_never_settled(bench: JavaBench, to: Destination) -> None:
     to = Destination(to.kind, queue(to.name).name)  # of this stage
     receiving(bench, to)
     send(bench, to, 50, durable=False)
@@ -143,13 +143,13 @@ def test_sends_that_are_not_durable_arrive_and_are_never_settled(bench: Bench, t
     assert {(row["outcome"], row["settled_ns"]) for row in tables["sends"]} == {("unconfirmed", None)}
 
 
-def test_durable_sends_to_a_topic_are_acked_though_nobody_listens(bench: Bench) -> None:
+def test_durable_sends_to_a_topic_are_acked_though_nobody_listens(bench: JavaBench) -> None:
     send(bench, topic("nobody"), 1)
     assert [row["outcome"] for row in bench.tables()["sends"]] == ["acked"]
 
 
 @pytest.mark.parametrize("durable", [True, False], ids=["durable", "one-way"])
-def test_a_body_of_any_size_comes_back_exactly(bench: Bench, durable: bool) -> None:
+def test_a_body_of_any_size_comes_back_exactly(bench: JavaBench, durable: bool) -> None:
     places, sizes = queue("bodies"), (32, 33, 255, 256, 65_535, MIB, 10 * MIB)
     receiving(bench, places)
     for body_bytes in sizes:
@@ -160,7 +160,7 @@ def test_a_body_of_any_size_comes_back_exactly(bench: Bench, durable: bool) -> N
     assert [row["body_bytes"] for row in tables["sends"]] == list(sizes)
 
 
-def test_what_was_sent_before_a_goodbye_is_answered_before_it_and_nothing_is_lost(bench: Bench) -> None:
+def test_what_was_sent_before_a_goodbye_is_answered_before_it_and_nothing_is_lost(bench: JavaBench) -> None:
     orders = queue("goodbye")
     client = send(bench, orders, 100)
     client.producer(orders, ProducerSettings(body_bytes=64, in_flight=50, durable=False), number=70, run=RUN).run(
@@ -175,7 +175,7 @@ def test_what_was_sent_before_a_goodbye_is_answered_before_it_and_nothing_is_los
     assert "lost" not in {row["event"] for row in tables["connections"]}
 
 
-def test_consumers_of_a_queue_share_its_messages(bench: Bench) -> None:
+def test_consumers_of_a_queue_share_its_messages(bench: JavaBench) -> None:
     orders = queue("shared")
     for _ in range(2):
         receiving(bench, orders, prefetch=1)
@@ -186,7 +186,7 @@ def test_consumers_of_a_queue_share_its_messages(bench: Bench) -> None:
     assert sorted(seq for got in by_consumer.values() for _, seq in got) == list(range(40))
 
 
-def test_each_subscriber_of_a_topic_gets_what_is_sent_from_then_on(bench: Bench) -> None:
+def test_each_subscriber_of_a_topic_gets_what_is_sent_from_then_on(bench: JavaBench) -> None:
     prices = topic("prices")
     early = receiving(bench, prices)
     before = send(bench, prices, 2)
@@ -199,7 +199,7 @@ def test_each_subscriber_of_a_topic_gets_what_is_sent_from_then_on(bench: Bench)
     assert by_consumer[late.number] == [(after.number, 0)]
 
 
-def test_a_durable_subscription_keeps_what_came_while_it_was_away(bench: Bench) -> None:
+def test_a_durable_subscription_keeps_what_came_while_it_was_away(bench: JavaBench) -> None:
     prices = topic("durable")
     client_id = f"keeper-{prices.name}"
     receiving(bench, prices, client_id, durable_name="all").close()
@@ -211,7 +211,7 @@ def test_a_durable_subscription_keeps_what_came_while_it_was_away(bench: Bench) 
     assert {consumer: [seq for _, seq in got] for consumer, got in by_consumer.items()} == {again.number: [0, 1]}
 
 
-def test_a_selector_selects_and_leaves_the_rest_to_others(bench: Bench) -> None:
+def test_a_selector_selects_and_leaves_the_rest_to_others(bench: JavaBench) -> None:
     orders = queue("selected")
     choosy = receiving(bench, orders, selector="JMSDeliveryMode = 'PERSISTENT'")
     one_way = send(bench, orders, 1, durable=False)
@@ -226,7 +226,7 @@ def test_a_selector_selects_and_leaves_the_rest_to_others(bench: Bench) -> None:
     }
 
 
-def test_messages_carry_their_properties_by_number_and_selectors_of_each_type_match(bench: Bench) -> None:
+def test_messages_carry_their_properties_by_number_and_selectors_of_each_type_match(bench: JavaBench) -> None:
     prices = topic("properties")
     selectors = ["colour = 'red'", "weight > 5000000000", "size = 2.5", "urgent = TRUE AND colour = 'green'"]
     wanted = [receiving(bench, prices, selector=selector).number for selector in selectors]
@@ -252,7 +252,7 @@ def test_messages_carry_their_properties_by_number_and_selectors_of_each_type_ma
     assert {consumer: [seq for _, seq in got] for consumer, got in by_consumer.items()} == expected
 
 
-def test_expired_messages_stay_away_and_priorities_can_be_selected(bench: Bench) -> None:
+def test_expired_messages_stay_away_and_priorities_can_be_selected(bench: JavaBench) -> None:
     orders = queue("mortal")
     sender = bench.opened()
     for settings, number in ((MessageSettings(time_to_live_s=0.3), 50), (MessageSettings(priority=9), 51)):
@@ -270,7 +270,7 @@ def test_expired_messages_stay_away_and_priorities_can_be_selected(bench: Bench)
     assert by_consumer == {consumer.number: [(51, 0), (51, 1)]}, remainder.number
 
 
-def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(bench: Bench) -> None:
+def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(bench: JavaBench) -> None:
     orders, client = queue("wrong-selector"), bench.opened()
     with pytest.raises(DriverError, match=rf"broker {BROKER} refused to subscribe queue://wrong-selector.*a b c"):
         client.consumer(Subscription(orders, selector="a b c"), run=RUN)
@@ -280,7 +280,7 @@ def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(bench: B
     assert [row["event"] for row in bench.tables()["connections"]] == ["attempt", "connected", "closed"]
 
 
-def test_one_client_sends_and_receives_for_several_destinations(bench: Bench) -> None:
+def test_one_client_sends_and_receives_for_several_destinations(bench: JavaBench) -> None:
     client, places = bench.opened(), [queue("several"), topic("several"), queue("several")]
     for place in places:
         client.consumer(Subscription(place), run=RUN)

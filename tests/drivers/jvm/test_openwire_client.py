@@ -14,7 +14,7 @@ from records.identity import Identity, beginning_of, stamp
 from tests.drivers.java_bench import (
     RUN,
     UNKNOWN_BROKER,
-    Bench,
+    JavaBench,
     Producing,
     bench_on,
     check_moved,
@@ -71,7 +71,7 @@ def test_bodies_that_are_not_as_sent_are_told_apart(single_broker: Runtime, tmp_
 
 def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
     uri = "failover:(tcp://127.0.0.1:1,tcp://127.0.0.1:2)?startupMaxReconnectAttempts=2&randomize=false"
-    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri)
+    bench = JavaBench(tmp_path, UNKNOWN_BROKER, Credentials("u", "secret"), uri)
     client = bench.client()
     with pytest.raises(DriverError) as caught:
         client.open()
@@ -86,7 +86,7 @@ def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
 
 
 def test_a_broker_of_another_run_is_refused_by_name(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "p"), "failover:(tcp://10.9.8.7:61616)")
+    bench = JavaBench(tmp_path, UNKNOWN_BROKER, Credentials("u", "p"), "failover:(tcp://10.9.8.7:61616)")
     with pytest.raises(
         DriverError, match=r"10\.9\.8\.7:61616 is not a broker of this run; its brokers are 127\.0\.0\.1:1"
     ):

@@ -9,7 +9,7 @@ from drivers.contract import DriverError, Refused
 from drivers.failover.uri import OPTION_FIELDS
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
-from tests.drivers.java_bench import UNKNOWN_BROKER, Bench
+from tests.drivers.java_bench import UNKNOWN_BROKER, JavaBench
 from topologies.model.endpoints import Credentials
 
 pytestmark = pytest.mark.java
@@ -18,7 +18,7 @@ vm.use(find_java_parts)
 
 def opening(folder: Path, protocol: str, uri: str) -> str:
     """Return the error of a client that follows this URI to brokers that do not exist."""
-    bench = Bench(folder, UNKNOWN_BROKER, Credentials("u", "secret"), uri, protocol)
+    bench = JavaBench(folder, UNKNOWN_BROKER, Credentials("u", "secret"), uri, protocol)
     client = bench.client()
     with pytest.raises(DriverError) as caught:
         client.open()

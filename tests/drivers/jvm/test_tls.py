@@ -17,7 +17,7 @@ from drivers.jvm.client import JavaClient
 from drivers.jvm.producer import JavaProducer
 from drivers.protocols import connector_of
 from harness.java_parts import find_java_parts
-from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, every_ms
+from tests.drivers.java_bench import BROKER, RUN, JavaBench, Producing, every_ms
 from tests.drivers.java_loading import classes
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
@@ -47,10 +47,12 @@ class Broker:
         host, _, port = at.rpartition(":")
         return host, int(port)
 
-    def bench(self, relay: Relay, folder: Path, trust: Trust = TRUST) -> Bench:
+    def bench(self, relay: Relay, folder: Path, trust: Trust = TRUST) -> JavaBench:
         """Clients that reach the broker by TLS."""
         at = f"127.0.0.1:{relay.port}"
-        return Bench(folder, {at: BROKER}, self.runtime.credentials(), f"failover:(ssl://{at})", self.protocol, trust)
+        return JavaBench(
+            folder, {at: BROKER}, self.runtime.credentials(), f"failover:(ssl://{at})", self.protocol, trust
+        )
 
 
 @pytest.fixture(params=["openwire", pytest.param("core", marks=pytest.mark.nightly)])
@@ -96,7 +98,9 @@ def test_a_broker_that_is_not_trusted_is_refused_at_once(
 def test_a_client_ends_on_an_untrusted_broker_without_retries(broker: Broker, tmp_path: Path) -> None:
     with Relay(broker.upstream, HERE) as relay:
         at = f"127.0.0.1:{relay.port}"
-        bench = Bench(tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol)
+        bench = JavaBench(
+            tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol
+        )
         with pytest.raises(Refused, match=rf"^g client 0: broker {BROKER} at {at}: its certificate is not.*--ca-file"):
             bench.client().open()
         bench.tables()
@@ -106,7 +110,7 @@ def test_a_client_ends_on_an_untrusted_broker_without_retries(broker: Broker, tm
 def test_a_client_ends_once_its_last_broker_is_untrusted(broker: Broker, tmp_path: Path) -> None:
     with Relay(broker.upstream, HERE) as relay:
         at = f"127.0.0.1:{relay.port}"
-        bench = Bench(
+        bench = JavaBench(
             tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol, TRUST
         )
         client, producing, errors = bench.opened(), Producing(), list[str]()
@@ -136,7 +140,7 @@ def test_failover_to_an_untrusted_broker_records_attempts_and_ends(broker: Broke
         with Relay(broker.upstream, HERE) as relay:
             names = {f"127.0.0.1:{relay.port}": "broker-1", f"127.0.0.1:{untrusted.port}": "broker-2"}
             uri = f"failover:({','.join(f'ssl://{at}' for at in names)})?randomize=false&maxReconnectAttempts=3"
-            bench = Bench(tmp_path, names, broker.runtime.credentials(), uri, broker.protocol, TRUST)
+            bench = JavaBench(tmp_path, names, broker.runtime.credentials(), uri, broker.protocol, TRUST)
             client = bench.opened()
         error = until(lambda: gives_up(client))
         tables = bench.tables()

@@ -16,7 +16,7 @@ from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
 from records.send_schedule import Schedule
-from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, behind, bench_on, every_ms, relay_to
+from tests.drivers.java_bench import BROKER, RUN, JavaBench, Producing, behind, bench_on, every_ms, relay_to
 from tests.support.brokers import frozen, running
 from tests.support.stomp_clients import queue
 from tests.support.waiting import settled_for, until
@@ -58,7 +58,7 @@ def broker(request: pytest.FixtureRequest, protocol: str) -> Runtime:
     return runtime
 
 
-def consuming(runtime: Runtime, folder: Path, protocol: str, orders: Destination) -> Bench:
+def consuming(runtime: Runtime, folder: Path, protocol: str, orders: Destination) -> JavaBench:
     """A consumer that nothing disturbs."""
     folder.mkdir()
     bench = bench_on(runtime, folder, [BROKER], "?randomize=false", protocol)
@@ -66,7 +66,7 @@ def consuming(runtime: Runtime, folder: Path, protocol: str, orders: Destination
     return bench
 
 
-def has_settled(bench: Bench, enough: int) -> bool:
+def has_settled(bench: JavaBench, enough: int) -> bool:
     return bench.statistics.settled >= enough
 
 

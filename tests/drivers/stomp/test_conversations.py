@@ -12,13 +12,13 @@ import pytest
 from drivers.contract import ConnectFailed, Delivery, Destination, DriverError, Outcome, Outgoing, Refused, Subscription
 from drivers.stomp.connection import StompConnection
 from drivers.stomp.connector import StompConnector
-from tests.support.fake_stomp import FakeBroker, Session
+from tests.support.fake_stomp import FakeStompBroker, FakeStompSession
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials, Endpoint
 
 ORDERS = Destination.parse("queue://orders")
 ALICE = Credentials("alice", "open sesame")
-Script = Callable[[Session], None]
+Script = Callable[[FakeStompSession], None]
 MUCH = 32 * 1024 * 1024  # bytes: more than any socket takes whose other end reads nothing
 
 
@@ -45,7 +45,7 @@ def send(client: Client, token: object, durable: bool = True) -> int:
 def test_a_receipt_settles_its_send_and_no_other() -> None:
     looked = threading.Event()
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         earlier, later = session.read(), session.read()
         session.receipt(later)
@@ -53,7 +53,7 @@ def test_a_receipt_settles_its_send_and_no_other() -> None:
         session.receipt(earlier)
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         send(client, "first")
         sent_ns = send(client, "second")
@@ -67,13 +67,13 @@ def test_a_receipt_settles_its_send_and_no_other() -> None:
 
 
 def test_a_goodbye_waits_for_the_answers_under_way_since_a_broker_may_hang_up_at_it() -> None:
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         sent = session.read()
         threading.Timer(0.2, session.receipt, (sent,)).start()
         session.receipt(session.read())
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         send(client, 1)
         client.connection.close()
@@ -82,12 +82,12 @@ def test_a_goodbye_waits_for_the_answers_under_way_since_a_broker_may_hang_up_at
 
 
 def test_an_invalid_selector_is_rejected_without_a_receipt_id() -> None:
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.read()
         session.write(b'ERROR\nmessage:Invalid selector "a b c"\n\na b c\0\n')
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         with pytest.raises(Refused, match=r"refused to subscribe .*orders.*a b c"):
             client.connection.subscribe(Subscription(ORDERS, selector="a b c"), lambda _: None)
@@ -95,13 +95,13 @@ def test_an_invalid_selector_is_rejected_without_a_receipt_id() -> None:
 
 
 def test_an_error_for_a_send_fails_it_in_the_brokers_words_and_the_connection_stays() -> None:
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         refused = session.read().headers["receipt"]
         session.write(f"ERROR\nreceipt-id:{refused}\nmessage:not yours\n\njava.lang.X\n\0\n".encode())
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         send(client, 1)
         send(client, 2)
@@ -116,12 +116,12 @@ def test_an_error_for_a_send_fails_it_in_the_brokers_words_and_the_connection_st
 def test_a_send_that_is_not_durable_asks_for_nothing() -> None:
     frames = []
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         frames.append(session.read())
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         send(client, 1, durable=False)
         client.connection.close()
@@ -133,12 +133,12 @@ def test_a_send_that_is_not_durable_asks_for_nothing() -> None:
 def test_an_error_about_a_missing_destination_rejects_the_subscription() -> None:
     """The error does not name a receipt."""
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.read()
         session.write(b"ERROR\nmessage:AMQ339001 Destination does not exist orders\n\n\0\n")
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         with pytest.raises(Refused, match="refused to subscribe /queue/orders: AMQ339001 Destination does not exist"):
             client.connection.subscribe(Subscription(ORDERS), print)
@@ -146,12 +146,12 @@ def test_an_error_about_a_missing_destination_rejects_the_subscription() -> None
 
 
 def test_the_brokers_last_error_is_the_reason_when_it_hangs_up() -> None:
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.read()
         session.write(b"ERROR\nmessage:frame too large\n\n\0\n")
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         send(client, 1)
         until(lambda: bool(client.lost))
@@ -166,7 +166,7 @@ def test_the_brokers_last_error_is_the_reason_when_it_hangs_up() -> None:
 def test_a_message_behind_two_heartbeats_is_not_lost() -> None:
     body = b"a\0b"
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         number = session.read()
         session.receipt(number)
@@ -174,7 +174,7 @@ def test_a_message_behind_two_heartbeats_is_not_lost() -> None:
         session.write(b"\n\nMESSAGE\n" + header.encode() + b"\n" + body + b"\0\n")
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         got: list[Delivery] = []
         client.connection.subscribe(Subscription(ORDERS), got.append)
@@ -189,7 +189,7 @@ def test_deliveries_and_receipts_continue_while_a_send_waits() -> None:
     def message(number: str, ack: int) -> bytes:
         return f"MESSAGE\nsubscription:{number}\nack:{ack}\n\nbody\0\n".encode()
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         subscribe = session.read()
         subscribed.set()
@@ -205,7 +205,7 @@ def test_deliveries_and_receipts_continue_while_a_send_waits() -> None:
             frames.append((frame.command, frame.headers.get("id", "")))
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client, got = Client(broker.endpoint(), timeout_s=10), list[Delivery]()
         sending = threading.Thread(target=lambda: client.connection.send(Outgoing(ORDERS, b"x" * MUCH, False, 2)))
 
@@ -234,7 +234,7 @@ def test_deliveries_and_receipts_continue_while_a_send_waits() -> None:
 def test_a_blocked_broker_is_still_read_and_gets_acknowledgements_later() -> None:
     read_on, frames = threading.Event(), list[tuple[str, str]]()
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         subscribe = session.read()
         session.receipt(subscribe)
@@ -254,7 +254,7 @@ def test_a_blocked_broker_is_still_read_and_gets_acknowledgements_later() -> Non
                 sock.send(b"\n" * 65_536)  # heart-beats
         sock.setblocking(True)
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client, got = Client(broker.endpoint()), list[Delivery]()
 
         def take(delivery: Delivery) -> None:
@@ -278,7 +278,7 @@ def test_piled_up_acknowledgements_are_sent_in_small_groups() -> None:
     ids, acknowledged = [f"{ack:01000}" for ack in range(6_000)], list[str]()
     many, further = ids[:4_000], ids[4_000:]
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         subscribe = session.read()
         session.receipt(subscribe)
@@ -289,7 +289,7 @@ def test_piled_up_acknowledgements_are_sent_in_small_groups() -> None:
         acknowledged.extend(session.read().headers["id"] for _ in range(len(ids) - 100))
         session.until_gone()
 
-    with FakeBroker(script, receive_bytes=262_144) as broker:
+    with FakeStompBroker(script, receive_bytes=262_144) as broker:
         client, got = Client(broker.endpoint()), list[Delivery]()
 
         def take(delivery: Delivery) -> None:
@@ -324,20 +324,20 @@ def test_a_broker_that_does_not_let_us_in_is_told_apart(
     script: Script, error: type[DriverError], says: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with FakeBroker(script) as broker, pytest.raises(error, match=says) as caught:
+    with FakeStompBroker(script) as broker, pytest.raises(error, match=says) as caught:
         Client(broker.endpoint(), timeout_s=3)
     assert "broker fake at 127.0.0.1:" in str(caught.value)
     assert ALICE.password not in caplog.text + str(caught.value)
 
 
 def test_a_failing_callback_ends_the_connection_and_says_so() -> None:
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.read()
         session.write(b"MESSAGE\nsubscription:nobody's\n\n\0")
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         send(client, 1, durable=False)
         until(lambda: bool(client.lost))
@@ -346,12 +346,12 @@ def test_a_failing_callback_ends_the_connection_and_says_so() -> None:
 
 
 def test_an_unanswered_subscription_gives_the_broker_up() -> None:
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.read()
         session.read()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         client.connection._timeout_s = 0.3  # its patience from here on
         with pytest.raises(ConnectionError, match=r"no answer to the subscription of /queue/orders in 0\.3 s"):
@@ -363,11 +363,11 @@ def test_an_unanswered_subscription_gives_the_broker_up() -> None:
 def test_silence_trips_the_heartbeat_even_while_a_send_is_blocked() -> None:
     silent = threading.Event()
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome(b"CONNECTED\nversion:1.2\nheart-beat:200,200\n\n\0\n")
         silent.wait(60)
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint("?heartbeat_ms=200"))
         big = Outgoing(ORDERS, b"x" * 1_000_000, False, None)
 
@@ -386,11 +386,11 @@ def test_silence_trips_the_heartbeat_even_while_a_send_is_blocked() -> None:
 def test_nothing_follows_a_write_that_was_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when Locust kills a user's greenlet in the middle of a send."""
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         with monkeypatch.context() as patch:
             patch.setattr(client.connection._wire, "socket", _BreaksOff(client.connection._wire.socket))
@@ -417,12 +417,12 @@ class _BreaksOff:
 
 
 def test_close_from_a_callback_does_not_wait_for_itself() -> None:
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.receipt(session.read())
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         closed = threading.Event()
 
         def close(*_what: object) -> None:
@@ -440,11 +440,11 @@ def test_close_from_a_callback_does_not_wait_for_itself() -> None:
 def test_a_name_that_stomp_cannot_carry_is_refused_before_anything_is_written() -> None:
     odd = Destination("queue", "a\0b")
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         with pytest.raises(Refused, match=r"broker fake: STOMP SEND header destination: .* NUL"):
             client.connection.send(Outgoing(odd, b"x" * 40, True, 1))
@@ -457,14 +457,14 @@ def test_a_name_that_stomp_cannot_carry_is_refused_before_anything_is_written() 
 def test_a_batch_is_whole_frames_and_each_receipt_settles_its_own_send() -> None:
     frames = []
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         frames.extend(session.read() for _ in range(3))
         session.receipt(frames[2])
         session.receipt(frames[0])
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         bodies = [b"first", b"\0second\n\n\0", b""]
         messages = [Outgoing(ORDERS, body, durable=body != bodies[1], token=body) for body in bodies]
@@ -481,11 +481,11 @@ def test_a_batch_is_whole_frames_and_each_receipt_settles_its_own_send() -> None
 
 
 def test_a_batch_on_a_connection_that_is_gone_leaves_nothing_to_be_settled() -> None:
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.read()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         send(client, 0, durable=False)
         until(lambda: bool(client.lost))
@@ -499,7 +499,7 @@ def test_deliveries_are_acknowledged_by_token_before_disconnecting() -> None:
     tokens = [f"ID\\c{number}\\\\" for number in range(100)]
     frames = []
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         number = session.read()
         session.receipt(number)
@@ -510,7 +510,7 @@ def test_deliveries_are_acknowledged_by_token_before_disconnecting() -> None:
         session.receipt(frame)
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         taken: list[Delivery] = []
 
@@ -527,7 +527,7 @@ def test_deliveries_are_acknowledged_by_token_before_disconnecting() -> None:
 def test_a_delivery_may_be_acknowledged_later_and_by_another_thread() -> None:
     frames = []
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         number = session.read()
         session.receipt(number)
@@ -535,7 +535,7 @@ def test_a_delivery_may_be_acknowledged_later_and_by_another_thread() -> None:
         frames.append(session.read())
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         taken: list[Delivery] = []
         client.connection.subscribe(Subscription(ORDERS), taken.append)
@@ -547,13 +547,13 @@ def test_a_delivery_may_be_acknowledged_later_and_by_another_thread() -> None:
 
 
 def test_what_is_no_stomp_ends_the_connection_and_says_so() -> None:
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         session.read()
         session.write(b"MESSAGE\ncontent-length:much\n\n\0")
         session.until_gone()
 
-    with FakeBroker(script) as broker:
+    with FakeStompBroker(script) as broker:
         client = Client(broker.endpoint())
         send(client, 0, durable=False)
         until(lambda: bool(client.lost))

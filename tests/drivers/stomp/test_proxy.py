@@ -15,7 +15,7 @@ from drivers.stomp.frames import encode
 from records.identity import Identity, stamp
 from tests.support.brokers import stomp_upstream
 from tests.support.stomp_clients import Client, body, queue
-from tests.support.stomp_faults import TO_BROKER, TO_CLIENT, Fault, Ledger, Passing, StompFrame
+from tests.support.stomp_faults import TO_BROKER, TO_CLIENT, Ledger, Passing, StompFault, StompFrame
 from tests.support.stomp_proxy import StompProxy
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials
@@ -49,7 +49,7 @@ class Stage:
 
 
 @contextmanager
-def staged(broker: Runtime, *faults: Fault) -> Iterator[Stage]:
+def staged(broker: Runtime, *faults: StompFault) -> Iterator[Stage]:
     with StompProxy({BROKER: stomp_upstream(broker, BROKER)}, faults) as proxy:
         stage = Stage(broker, proxy)
         try:
@@ -96,7 +96,7 @@ def test_without_faults_nothing_is_changed(single_broker: Runtime) -> None:
 )
 def test_a_planted_fault_is_what_arrives(single_broker: Runtime, kind: str, towards: str, arrive: list[int]) -> None:
     longest_s = 60 if kind == "reorder" else 0.3  # which ends as soon as the next one comes
-    with staged(single_broker, Fault(kind, towards, seqs={5}, delay_s=longest_s)) as stage:
+    with staged(single_broker, StompFault(kind, towards, seqs={5}, delay_s=longest_s)) as stage:
         assert exchanged(stage, 10, len(arrive)) == arrive
         assert applied(stage) == [(kind, towards, 5)]
         until(lambda: stage.left_over() == 0)
@@ -104,7 +104,7 @@ def test_a_planted_fault_is_what_arrives(single_broker: Runtime, kind: str, towa
 
 @on_a_broker
 def test_corruption_is_told_apart_by_where_it_hit(single_broker: Runtime) -> None:
-    faults = Fault("corrupt_body", TO_CLIENT, seqs={1}), Fault("corrupt_header", TO_BROKER, seqs={2})
+    faults = StompFault("corrupt_body", TO_CLIENT, seqs={1}), StompFault("corrupt_header", TO_BROKER, seqs={2})
     with staged(single_broker, *faults) as stage:
         producer, consumer = stage.client(), stage.client()
         consumer.listen(stage.queue)
@@ -115,7 +115,7 @@ def test_corruption_is_told_apart_by_where_it_hit(single_broker: Runtime) -> Non
 
 @on_a_broker
 def test_a_reordered_message_that_nothing_follows_goes_on_in_order(single_broker: Runtime) -> None:
-    with staged(single_broker, Fault("reorder", TO_BROKER, seqs={2}, delay_s=0.2)) as stage:
+    with staged(single_broker, StompFault("reorder", TO_BROKER, seqs={2}, delay_s=0.2)) as stage:
         assert exchanged(stage, 3, 3) == [0, 1, 2]
         assert stage.proxy.done == []
 
@@ -123,7 +123,7 @@ def test_a_reordered_message_that_nothing_follows_goes_on_in_order(single_broker
 @on_a_broker
 @pytest.mark.parametrize(("kind", "reached"), [("cut_before", 0), ("cut_after", 1)])
 def test_a_cut_send_is_in_doubt_whether_or_not_it_arrived(single_broker: Runtime, kind: str, reached: int) -> None:
-    with staged(single_broker, Fault(kind, TO_BROKER, seqs={0})) as stage:
+    with staged(single_broker, StompFault(kind, TO_BROKER, seqs={0})) as stage:
         producer = stage.client()
         producer.send(stage.queue, body(0))
         until(lambda: bool(producer.lost))
@@ -136,7 +136,7 @@ def test_a_cut_send_is_in_doubt_whether_or_not_it_arrived(single_broker: Runtime
 @on_a_broker
 @pytest.mark.parametrize(("kind", "heard"), [("cut_before", 0), ("cut_after", 1)])
 def test_a_cut_delivery_comes_again(single_broker: Runtime, kind: str, heard: int) -> None:
-    with staged(single_broker, Fault(kind, TO_CLIENT, seqs={0}, at_most=1)) as stage:
+    with staged(single_broker, StompFault(kind, TO_CLIENT, seqs={0}, at_most=1)) as stage:
         consumer, producer = stage.client(), stage.client()
         consumer.listen(stage.queue)
         producer.send(stage.queue, body(0))
@@ -150,7 +150,7 @@ def test_a_cut_delivery_comes_again(single_broker: Runtime, kind: str, heard: in
 
 @on_a_broker
 def test_a_swallowed_receipt_leaves_only_its_own_send_open(single_broker: Runtime) -> None:
-    with staged(single_broker, Fault("swallow_receipt", TO_BROKER, nth={2})) as stage:
+    with staged(single_broker, StompFault("swallow_receipt", TO_BROKER, nth={2})) as stage:
         producer = stage.client()
         producer.send(stage.queue, body(0), body(1), body(2))
         producer.outcomes(2)
@@ -198,7 +198,7 @@ def test_a_broker_that_is_down_is_lost_at_once_and_the_proxy_leaves_no_thread() 
     assert set(threading.enumerate()) - before == set()
 
 
-def choices(faults: Sequence[Fault], passing: Sequence[tuple[int, int]]) -> list[str | None]:
+def choices(faults: Sequence[StompFault], passing: Sequence[tuple[int, int]]) -> list[str | None]:
     """Return the kind of fault for each (producer, seq), in order."""
     ledger = Ledger(tuple(faults))
     kinds: list[str | None] = []
@@ -211,17 +211,17 @@ def choices(faults: Sequence[Fault], passing: Sequence[tuple[int, int]]) -> list
 
 def test_a_fault_is_chosen_by_identity_by_count_or_by_a_predicate() -> None:
     stream = [(1, 0), (2, 0), (1, 1), (2, 1)]
-    assert choices([Fault("drop", TO_BROKER, seqs={1}, producer=2)], stream) == [None, None, None, "drop"]
-    assert choices([Fault("drop", TO_BROKER, nth={1, 3})], stream) == ["drop", None, "drop", None]
-    assert choices([Fault("drop", TO_BROKER, when=lambda passing: passing.producer == 1)], stream) == [
+    assert choices([StompFault("drop", TO_BROKER, seqs={1}, producer=2)], stream) == [None, None, None, "drop"]
+    assert choices([StompFault("drop", TO_BROKER, nth={1, 3})], stream) == ["drop", None, "drop", None]
+    assert choices([StompFault("drop", TO_BROKER, when=lambda passing: passing.producer == 1)], stream) == [
         "drop",
         None,
         "drop",
         None,
     ]
-    assert choices([Fault("drop", TO_BROKER, attempt=1)], stream) == [None] * 4
-    assert choices([Fault("drop", TO_CLIENT)], stream) == [None] * 4
-    first_wins = [Fault("drop", TO_BROKER, at_most=1), Fault("delay", TO_BROKER, at_most=2)]
+    assert choices([StompFault("drop", TO_BROKER, attempt=1)], stream) == [None] * 4
+    assert choices([StompFault("drop", TO_CLIENT)], stream) == [None] * 4
+    first_wins = [StompFault("drop", TO_BROKER, at_most=1), StompFault("delay", TO_BROKER, at_most=2)]
     assert choices(first_wins, stream) == ["drop", "delay", "delay", None]
 
 
@@ -236,7 +236,7 @@ def test_a_body_of_nobody_has_no_identity_and_cannot_be_corrupted_there() -> Non
     frame = StompFrame("SEND", {}, b"x" * 40)
     passing = Passing.of("b", TO_BROKER, 1, frame)
     assert (passing.producer, passing.seq) == (None, None)
-    assert not Fault("corrupt_header", TO_BROKER).meets(passing)
+    assert not StompFault("corrupt_header", TO_BROKER).meets(passing)
 
 
 def test_a_frame_that_nobody_touched_is_encoded_as_it_came() -> None:
@@ -250,4 +250,4 @@ def test_a_frame_that_nobody_touched_is_encoded_as_it_came() -> None:
 )
 def test_a_fault_that_does_not_exist_is_refused(kind: str, towards: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        Fault(kind, towards)
+        StompFault(kind, towards)

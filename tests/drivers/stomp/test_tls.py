@@ -9,7 +9,7 @@ from drivers.contract import Destination, DriverError, Outcome, Outgoing, Subscr
 from drivers.stomp.connection import StompConnection
 from drivers.stomp.connector import StompConnector
 from tests.drivers.doubles import KeepingRecorder, client_of
-from tests.support.fake_stomp import FakeBroker, Session
+from tests.support.fake_stomp import FakeStompBroker, FakeStompSession
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials, Endpoint
 from topologies.model.trust import Trust
@@ -37,14 +37,14 @@ class Owner:
         )
 
 
-def welcoming(session: Session) -> None:
+def welcoming(session: FakeStompSession) -> None:
     session.welcome()
     session.until_gone()
 
 
 def test_sends_are_confirmed_and_the_goodbye_is_polite() -> None:
     owner = Owner()
-    with FakeBroker(welcoming, HERE) as broker:
+    with FakeStompBroker(welcoming, HERE) as broker:
         connection = owner.connect(broker.endpoint())
         for number in range(100):
             connection.send(Outgoing(Destination("queue", "q"), bytes(10_000), True, number))
@@ -55,7 +55,7 @@ def test_sends_are_confirmed_and_the_goodbye_is_polite() -> None:
 
 
 def test_messages_arrive_while_others_are_sent() -> None:
-    def pushing(session: Session) -> None:
+    def pushing(session: FakeStompSession) -> None:
         session.welcome()
         subscribe = session.read()
         session.receipt(subscribe)
@@ -65,7 +65,7 @@ def test_messages_arrive_while_others_are_sent() -> None:
         session.until_gone()
 
     owner, bodies = Owner(), list[bytes]()
-    with FakeBroker(pushing, HERE) as broker:
+    with FakeStompBroker(pushing, HERE) as broker:
         connection = owner.connect(broker.endpoint())
 
         connection.subscribe(Subscription(Destination("queue", "q")), lambda delivery: bodies.append(delivery.body))
@@ -77,12 +77,12 @@ def test_messages_arrive_while_others_are_sent() -> None:
 
 
 def test_a_broker_that_goes_is_told() -> None:
-    def going(session: Session) -> None:
+    def going(session: FakeStompSession) -> None:
         session.welcome()
         session.read()
 
     owner = Owner()
-    with FakeBroker(going, HERE) as broker:
+    with FakeStompBroker(going, HERE) as broker:
         connection = owner.connect(broker.endpoint())
         connection.send(Outgoing(Destination("queue", "q"), b"", False, 1))
         until(lambda: owner.lost != [])
@@ -92,11 +92,11 @@ def test_a_broker_that_goes_is_told() -> None:
 def test_a_client_ends_when_its_broker_returns_untrusted() -> None:
     let_go = threading.Event()
 
-    def welcoming_for_a_while(session: Session) -> None:
+    def welcoming_for_a_while(session: FakeStompSession) -> None:
         session.welcome()
         let_go.wait(60)
 
-    with FakeBroker(welcoming_for_a_while, HERE) as broker:
+    with FakeStompBroker(welcoming_for_a_while, HERE) as broker:
         server = broker.endpoint().uri
         at = server.partition("://")[2]
         connector, recorder = StompConnector(heartbeat_ms=0, trust=TRUST), KeepingRecorder()

@@ -10,7 +10,7 @@ from drivers.contract import Destination, Outcome, Outgoing
 from drivers.stomp import connection as stomp_connection
 from drivers.stomp.connection import StompConnection
 from drivers.stomp.connector import StompConnector
-from tests.support.fake_stomp import FakeBroker, Session
+from tests.support.fake_stomp import FakeStompBroker, FakeStompSession
 from topologies.model.endpoints import Credentials
 
 ORDERS = Destination.parse("queue://orders")
@@ -19,7 +19,7 @@ ORDERS = Destination.parse("queue://orders")
 class Client:
     """A connection, and its callbacks."""
 
-    def __init__(self, broker: FakeBroker) -> None:
+    def __init__(self, broker: FakeStompBroker) -> None:
         self.settled: list[tuple[object, Outcome, str]] = []
         self.lost: list[str] = []
         self.connection: StompConnection = StompConnector(heartbeat_ms=0).connect(
@@ -36,10 +36,12 @@ def outgoing(token: object, durable: bool = True) -> Outgoing:
     return Outgoing(ORDERS, b"x" * 40, durable, token)
 
 
-def playing(answers: Callable[[Session], None], frames: list[dict[str, str]]) -> Callable[[Session], None]:
+def playing(
+    answers: Callable[[FakeStompSession], None], frames: list[dict[str, str]]
+) -> Callable[[FakeStompSession], None]:
     """Let the client in, read BEGIN and two SENDs, then answer."""
 
-    def script(session: Session) -> None:
+    def script(session: FakeStompSession) -> None:
         session.welcome()
         for _ in range(3):
             frame = session.read()
@@ -53,7 +55,7 @@ def test_each_frame_names_the_transaction_and_only_its_end_settles() -> None:
     frames: list[dict[str, str]] = []
     reached = threading.Event()
 
-    def answers(session: Session) -> None:
+    def answers(session: FakeStompSession) -> None:
         for frame in frames[1:]:
             session.write(f"RECEIPT\nreceipt-id:{frame['receipt']}\n\n\0".encode())
         reached.set()
@@ -62,7 +64,7 @@ def test_each_frame_names_the_transaction_and_only_its_end_settles() -> None:
         session.receipt(commit)
         session.until_gone()
 
-    with FakeBroker(playing(answers, frames)) as broker:
+    with FakeStompBroker(playing(answers, frames)) as broker:
         client = Client(broker)
         transaction = client.connection.begin()
         transaction.send_batch([outgoing("a"), outgoing("b", durable=False)])
@@ -79,7 +81,7 @@ def test_each_frame_names_the_transaction_and_only_its_end_settles() -> None:
 def test_a_goodbye_waits_for_the_answer_to_a_commit_since_a_broker_may_hang_up_at_it() -> None:
     reached, order = threading.Event(), list[str]()
 
-    def answers(session: Session) -> None:
+    def answers(session: FakeStompSession) -> None:
         commit = session.read()
         reached.set()
 
@@ -92,7 +94,7 @@ def test_a_goodbye_waits_for_the_answer_to_a_commit_since_a_broker_may_hang_up_a
         order.append(goodbye.command)
         session.receipt(goodbye)
 
-    with FakeBroker(playing(answers, [])) as broker:
+    with FakeStompBroker(playing(answers, [])) as broker:
         client = Client(broker)
         transaction = client.connection.begin()
         transaction.send_batch([outgoing("a"), outgoing("b")])
@@ -110,12 +112,12 @@ def test_a_goodbye_does_not_wait_for_a_commit_that_nobody_asked_for(monkeypatch:
     monkeypatch.setattr(stomp_connection, "CLOSE_TIMEOUT_S", 600.0)
     commands = list[str]()
 
-    def answers(session: Session) -> None:
+    def answers(session: FakeStompSession) -> None:
         goodbye = session.read()
         commands.append(goodbye.command)
         session.receipt(goodbye)
 
-    with FakeBroker(playing(answers, [])) as broker:
+    with FakeStompBroker(playing(answers, [])) as broker:
         client = Client(broker)
         client.connection.begin().send_batch([outgoing("a"), outgoing("b")])
         client.connection.close()
@@ -128,14 +130,14 @@ def test_a_commit_that_is_not_answered_in_time_ends_with_its_connection_unsettle
     monkeypatch.setattr(stomp_connection, "CLOSE_TIMEOUT_S", 0.1)
     reached, troubles = threading.Event(), list[str]()
 
-    def answers(session: Session) -> None:
+    def answers(session: FakeStompSession) -> None:
         session.read()
         reached.set()
         with contextlib.suppress(EOFError):
             session.read()
             session.read()
 
-    with FakeBroker(playing(answers, [])) as broker:
+    with FakeStompBroker(playing(answers, [])) as broker:
         client = Client(broker)
         transaction = client.connection.begin()
         transaction.send_batch([outgoing("a"), outgoing("b")])

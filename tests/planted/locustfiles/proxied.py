@@ -8,14 +8,14 @@ import os
 
 from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from tests.support.stomp_faults import Fault
+from tests.support.stomp_faults import StompFault
 from tests.support.stomp_proxy import StompProxy
 from topologies.model.endpoints import Endpoint
 
 HELD_S = 60.0  # at most, until the next message has overtaken it
 FAULTS = [
     # ``at_most``: a resent message gets through
-    Fault(towards=towards, kind=kind, seqs=set(seqs), at_most=len(seqs), delay_s=HELD_S)
+    StompFault(towards=towards, kind=kind, seqs=set(seqs), at_most=len(seqs), delay_s=HELD_S)
     for kind, towards, seqs in json.loads(os.environ["PLANTED_FAULTS"])
 ]
 proxies: list[StompProxy] = []
