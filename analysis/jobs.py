@@ -56,7 +56,7 @@ TOPICS: tuple[Topic, ...] = (
     FaultsTopic(),
     RunTopic(),
 )
-"""Topics in the order in which they run. A topic may use the results of earlier ones."""
+"""Topics in execution order. A topic may use the results of earlier ones."""
 Progress = Callable[[str], None]
 Start = Callable[[], AbstractContextManager[SparkSession]]
 ANALYSING = "analysing"

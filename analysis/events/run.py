@@ -68,7 +68,7 @@ class Run:
 
     @cached_property
     def shared_queues(self) -> tuple[str, ...]:
-        """Queues of the run from which other clients consumed too."""
+        """Queues of the run that other clients also consumed."""
         is_other = (pl.col("kind") == "queue") & (pl.col("metric") == "other_consumers") & (pl.col("value") > 0)
         return tuple(self.samples.filter(is_other)["object"].unique().sort().to_list())
 
@@ -134,7 +134,7 @@ class Run:
 
 
 def by_user(events: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
-    """Repeat the rows of each ``client`` for every ``user`` of its connection. ``members``: users of each connection.
+    """Repeat the rows of each ``client`` for every ``user`` on the connection. ``members``: users of each connection.
 
     A client without members is its own user: a connection for a single message, or a run older than ``members``.
     """

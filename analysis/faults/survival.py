@@ -6,7 +6,7 @@ A message is *gone* if it was neither received nor found on a queue, even if som
 A sequence with losses has lost all messages, or a *tail* (its last messages, whose writes were not synced), or it has a
 *hole*: a later message survived.
 
-Broker and producer are those of the first attempt. In a network, messages already forwarded to other brokers survive.
+Broker and producer refer to the first attempt. In a network, messages already forwarded to other brokers survive.
 """
 
 from collections.abc import Iterable, Sequence

@@ -23,7 +23,7 @@ from records.units import NS_PER_S
 
 LEAST_SECONDS = 2
 WAITED_NS = NS_PER_S
-"""Minimum time for which a client waited. Shorter waits are normal and do not show an outage."""
+"""Minimum waiting time of a client. Shorter waits are normal and do not show an outage."""
 MOST_STALLED = 0.5
 """If stalls of the load generator cover a larger share of a silence, the generator may have caused it."""
 APART_NS = 5 * NS_PER_S
@@ -83,7 +83,7 @@ def _planned(faults: Sequence[FaultSpan]) -> list[Span]:
 
 
 def silences(quiet: Sequence[Quiet], waiting: pl.DataFrame) -> list["Silence"]:
-    """Return the quiet times in which clients waited. ``waiting``: rows with quiet time number, role and client.
+    """Return the quiet times with waiting clients. ``waiting``: rows with quiet time number, role and client.
 
     A broker that only delivered late is not named if another broker kept producers waiting at the same time.
     """
@@ -165,7 +165,7 @@ def _covered_ns(around: Span, stalls: Sequence[Span]) -> int:
 
 @dataclass(frozen=True)
 class Silence:
-    """A time in which a broker was silent and clients waited.
+    """A period of broker silence while clients waited.
 
     ``producers``: number of producers without an answer to their messages. ``consumers``: number of consumers that got
     late messages after it, or no messages until the end.

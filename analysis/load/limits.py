@@ -1,6 +1,6 @@
 """Finds what limited a load: a resource that was used up, or a place where messages waited.
 
-Looks only at seconds in which the rate was not held. For a load in steps, these are the judged seconds
+Looks only at seconds when the rate was not held. For a load in steps, these are the judged seconds
 (`records.rate_steps`) of the lowest step that was not held. For other loads, `analysis.load.offered_rate` selects the
 seconds. Runs on the driver, on few rows.
 """
@@ -83,7 +83,7 @@ class ResourceUse:
 
 @dataclass(frozen=True)
 class Overload:
-    """Seconds of the load in which a rate was not held. ``backlog``: deliveries that waited at the end of them.
+    """Seconds of the load when a rate was not held. ``backlog``: deliveries that waited at the end of them.
 
     ``slow``: why p99 was too high; empty if p99 was not the reason. ``slow_by_us``: whether p99 would have been within
     its limit without the load generator's own delay.

@@ -176,7 +176,7 @@ def _rate(seconds: range, flow: Flow, *, held: bool) -> OfferedRate:
 
 
 def _not_held(info: RunInfo, grown: Growth, flow: Flow, copies: float, tables: Tables) -> Judged:
-    """Look for the limit in the seconds in which the backlog grew."""
+    """Look for the limit in the seconds when the backlog grew."""
     seconds, sent = grown.grew_in, by_second(tables.rates, "sent")
     due_per_s = flow.owed(seconds) / copies / len(seconds)
     sent_per_s = sum(sent.get(at_s, 0) for at_s in seconds) / len(seconds)

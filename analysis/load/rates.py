@@ -24,7 +24,7 @@ def rates(
     strangers: pl.DataFrame,
     timeline: Timeline,
 ) -> pl.DataFrame:
-    """Return rows of RATES. ``at_s`` is the time of the event; ``phase`` is that of the due time, if there is one.
+    """Return rows of RATES. ``at_s`` is the time of the event; ``phase`` is the phase of the due time, if known.
 
     Foreign messages are not counted, because they could hide that the run's own messages are late.
     """

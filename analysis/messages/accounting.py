@@ -190,7 +190,7 @@ def settled(
     """Count each message of BETWEEN as expired, lost, missing or unaccounted.
 
     ``counted``: expired messages by queue, as reported by the brokers. ``searched``: whether every queue was searched.
-    ``shared``: queues from which other clients consumed. Also returns a sentence for each subscription if it is not
+    ``shared``: queues that other clients also consumed. Also returns a sentence for each subscription if it is not
     known whether its messages expired.
     """
     rows, notes = accounting.to_pylist(), []

@@ -32,7 +32,7 @@ class RunFacts:
     ``events``: the folder of the event files; Spark tasks get the file contents from Spark instead. ``files``: event
     file names relative to ``events``, by table. ``durable``: the result of `outcomes.durable_queues`. ``replies``:
     destinations whose messages are replies. ``searched``: whether all queues were searched for messages. ``shared``:
-    queues from which other clients consumed too. ``closed``: whether messages had no due times; the due time of an
+    queues that other clients also consumed. ``closed``: whether messages had no due times; the due time of an
     event then is the time at which its message could be sent.
     """
 

@@ -64,7 +64,7 @@ class RunTopic:
 
 
 def summary_of(parts: Mapping[str, object]) -> Summary:
-    """Return the complete summary in the order of its declaration. Raises KeyError if a section is missing."""
+    """Return the complete summary in declaration order. Raises KeyError if a section is missing."""
     return cast(Summary, {name: parts[name] for name in Summary.__annotations__})
 
 
