@@ -26,8 +26,8 @@ LEAST_OPEN_FILES = 512
 """The JVM of the analysis and the JVM of a broker each have 200 to 300 files open."""
 FILES_BESIDE_CLIENTS = 256
 MIB = 1 << 20
-LARGEST_FILE_MIB, LEAST_FREE_MIB = 64, 32
-"""Sizes for a small run: its largest file, which is a broker's journal, and what it stores in all."""
+LARGEST_FILE_MIB, LEAST_FREE_MIB = 64, 1
+"""Sizes for a small run: its largest file, which is a broker's journal, and what the shortest run stores in all."""
 LOCALHOST = "localhost"
 
 

@@ -101,11 +101,11 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     def usage(folder: Path) -> SimpleNamespace:
         asked.append(folder)
-        return SimpleNamespace(free=1 << 20)
+        return SimpleNamespace(free=1 << 19)
 
     monkeypatch.setattr(machine.shutil, "disk_usage", usage)
     assert machine.why_full(runs) == (
-        f"--runs {runs}: 1 MiB are free on its disk, but a run needs at least 32; free some space, or choose another "
+        f"--runs {runs}: 0.5 MiB are free on its disk, but a run needs at least 1; free some space, or choose another "
         "folder"
     )
     assert asked == [tmp_path]
