@@ -30,7 +30,7 @@ WARM_UP, WARM_UP_S, TOOL_S = 50_000, 4, 8
 TITLE = f"users under Locust (A), artemis perf client --max-pending {AHEAD} (B)"
 Side = Callable[[], Sequence[float]]
 STORE_UNITS = {
-    "messages a second": "/s",
+    "messages per second": "/s",
     "cores that worked": "",
     "cores that the broker took": "",
     "syncs of the disk a second": "/s",
@@ -67,7 +67,7 @@ class CoreBench:
 
 
 def sides(bench: CoreBench, kind: str) -> tuple[Side, Side]:
-    """Ours and the tool's: messages a second, and CPU microseconds a message."""
+    """Ours and the tool's: messages per second, and CPU microseconds per message."""
     durable = kind == "durable"
     count, warm_up = sized(COUNT[kind], bench.size), sized(WARM_UP, bench.size)
     ours = java_side(bench.runtime, "core", count, durable=durable, in_flight=AHEAD, warm_up=warm_up)

@@ -262,7 +262,7 @@ def _column(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def add_rate(parser: Parser, default: int) -> None:
-    text = f"messages a second, which give the run's length ({default})"
+    text = f"messages per second, which give the run's length ({default})"
     parser.add_argument("--per-s", type=whole(PRODUCERS), default=default, metavar="N", help=text)
 
 

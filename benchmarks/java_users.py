@@ -57,7 +57,7 @@ if __name__ == "__main__":
     parser.add_protocol(("openwire", "core"))
     parser.add_broker_load()
     parser.add_argument("in_flight", type=whole(1), metavar="IN_FLIGHT", help="durable sends without their answer")
-    parser.add_argument("rate", type=number, metavar="RATE", help="messages a second; 0: all are due at once")
+    parser.add_argument("rate", type=number, metavar="RATE", help="messages per second; 0: all are due at once")
     parser.add_argument("warm_up", type=whole(0), metavar="WARM_UP", help="messages before those that count")
     options = parser.parse_args()
     load = options.kind == "durable", options.in_flight, options.rate, options.warm_up

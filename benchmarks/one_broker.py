@@ -33,7 +33,7 @@ PACED_PER_S, PACED_S, PACED_WARM_UP = 10_000, 30, 50_000
 
 Bench = TypeVar("Bench")
 Side = Callable[[], Sequence[float]]
-"""One side of a comparison: messages a second, and CPU microseconds a message."""
+"""One side of a comparison: messages per second, and CPU microseconds per message."""
 
 
 def entry_for(protocol: str) -> str:

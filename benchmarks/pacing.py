@@ -281,7 +281,7 @@ def aims(protocols: Sequence[str]) -> None:
 if __name__ == "__main__":
     parser = Parser("pacing", __doc__)
     parser.add_argument(
-        "rate", nargs="?", type=above_0, default=120.0, metavar="RATE", help="messages a second, in all (120)"
+        "rate", nargs="?", type=above_0, default=120.0, metavar="RATE", help="messages per second, in all (120)"
     )
     parser.add_argument("--aims", action="store_true", help="make short runs of both rates, and say which aims are met")
     protocols = ",".join(REAL_PROTOCOLS)

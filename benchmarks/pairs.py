@@ -34,7 +34,7 @@ class Pairs:
         )
 
 
-RATE_AND_CPU = {"messages a second": "/s", "CPU a message": "µs"}
+RATE_AND_CPU = {"messages per second": "/s", "CPU per message": "µs"}
 HEADER = "| figure | A | B | A / B, median (extremes) | pairs |\n|---|---|---|---|---|"
 
 

@@ -114,6 +114,6 @@ if __name__ == "__main__":
     parser = Parser("stomp_users", __doc__)
     parser.add_argument("mode", type=one_of(MODES), metavar="MODE", help=" or ".join(MODES))
     parser.add_broker_load()
-    parser.add_argument("rate", type=number, metavar="RATE", help="messages a second; 0: all are due at once")
+    parser.add_argument("rate", type=number, metavar="RATE", help="messages per second; 0: all are due at once")
     options = parser.parse_args()
     main(options.mode, options.uri, options.count, options.kind == "durable", options.rate)

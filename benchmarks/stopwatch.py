@@ -19,7 +19,7 @@ class Stopwatch:
         self._began_s, self._cpu_s = time.perf_counter(), _cpu_s()
 
     def stop(self, messages: int) -> str:
-        """One line of JSON: messages a second, and CPU (us, user and system) a message."""
+        """One line of JSON: messages per second, and CPU (us, user and system) per message."""
         wall_s, cpu_s = time.perf_counter() - self._began_s, _cpu_s() - self._cpu_s
         return json.dumps({"messages_per_s": messages / wall_s, "cpu_us_per_message": cpu_s / messages * 1e6})
 

@@ -77,14 +77,14 @@ class Trial:
 
 
 TRIALS = {
-    "amqp_speed": Trial(("perf-durable", *TRIAL_OPTIONS), "| CPU a message |"),
+    "amqp_speed": Trial(("perf-durable", *TRIAL_OPTIONS), "| CPU per message |"),
     "analysis_session": Trial(("--runs", "1", "--messages", "500"), "| 1 | "),
     "connections": Trial(("--count", "5", "--for", "1"), "| `stomp` | 6 | "),
     "core_speed": Trial(("durable", "store", *TRIAL_OPTIONS), "| syncs of the disk a second |"),
-    "earlier_commit": Trial((str(ROOT), "core-durable", *TRIAL_OPTIONS), "| CPU a message |"),
-    "openwire_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),
+    "earlier_commit": Trial((str(ROOT), "core-durable", *TRIAL_OPTIONS), "| CPU per message |"),
+    "openwire_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU per message |"),
     "pacing": Trial(("--protocol", "stomp", "--for", "2"), "| `stomp` | 120/s | normal | 0 |"),
-    "stomp_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),
+    "stomp_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU per message |"),
     "sync_cost": Trial(("never", *TRIAL_OPTIONS), "single, 16 producers: every write synced (A), never (B)"),
 }
 
@@ -133,7 +133,7 @@ def test_a_script_runs_at_a_small_size(module: str) -> None:
 @pytest.mark.brokers
 @pytest.mark.amqp
 def test_amqp_users_run_beside_proton_at_a_small_size() -> None:
-    assert "| CPU a message |" in output_of("amqp_speed", "proton-durable", *TRIAL_OPTIONS)
+    assert "| CPU per message |" in output_of("amqp_speed", "proton-durable", *TRIAL_OPTIONS)
 
 
 @pytest.mark.brokers

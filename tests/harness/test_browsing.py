@@ -31,7 +31,7 @@ MORE_THAN_A_PAGE = 3_000
 vm.use(find_java_parts)
 
 
-class Stage:
+class LeftQueue:
     """A queue with messages that a Java client left."""
 
     def __init__(self, runtime: Runtime, protocol: str, entry: str, folder: Path) -> None:
@@ -54,14 +54,14 @@ class Stage:
 
 
 @pytest.fixture(params=JAVA)
-def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
+def stage(request: pytest.FixtureRequest, tmp_path: Path) -> LeftQueue:
     protocol, broker, entry = JAVA[request.param]
-    return Stage(request.getfixturevalue(broker), protocol, entry, tmp_path)
+    return LeftQueue(request.getfixturevalue(broker), protocol, entry, tmp_path)
 
 
 @pytest.mark.brokers
 @pytest.mark.nightly
-def test_every_message_of_a_java_client_is_shown_with_its_identity_and_none_is_taken(stage: Stage) -> None:
+def test_every_message_of_a_java_client_is_shown_with_its_identity_and_none_is_taken(stage: LeftQueue) -> None:
     stage.leave(MORE_THAN_A_PAGE)
     for _ in range(2):
         messages = stage.browse()
@@ -71,7 +71,7 @@ def test_every_message_of_a_java_client_is_shown_with_its_identity_and_none_is_t
 
 @pytest.mark.brokers
 @pytest.mark.nightly
-def test_a_large_message_is_shown_or_it_is_said_that_it_cannot_be(stage: Stage) -> None:
+def test_a_large_message_is_shown_or_it_is_said_that_it_cannot_be(stage: LeftQueue) -> None:
     stage.leave(1, 200 * 1024)
     if stage.protocol != "core":
         assert [identity.read(message.body, RUN).seq for message in stage.browse()] == [0]
@@ -81,7 +81,7 @@ def test_a_large_message_is_shown_or_it_is_said_that_it_cannot_be(stage: Stage) 
             stage.browse()
 
 
-class WithoutStomp:
+class RuntimeWithoutStomp:
     """A runtime of existing brokers without a STOMP connector."""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
@@ -92,6 +92,6 @@ def test_a_broker_without_the_protocol_that_browses_is_told() -> None:
     here = Endpoint("b", "openwire", "tcp://127.0.0.1:1")
     words = "queues of openwire consumers are browsed by stomp, but broker 'b' has no stomp URI in brokers.yaml"
     with pytest.raises(DriverError, match=words):
-        OtherProtocolBrowser(WithoutStomp(), StompConnector(), "stomp").browse(
+        OtherProtocolBrowser(RuntimeWithoutStomp(), StompConnector(), "stomp").browse(
             here, Credentials("u", "p"), "orders", timeout_s=1
         )

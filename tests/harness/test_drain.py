@@ -128,7 +128,7 @@ def test_queues_that_stay_unknown_end_as_stuck() -> None:
     assert decide(looks(*[(0, 9, None)] * 11), DrainLimits(60)) == "stuck"
 
 
-class Seen:
+class UnchangingRun:
     """The load generators, brokers and records of a run that looks the same at every look."""
 
     def __init__(self, tally: Tally, waiting: int | None) -> None:
@@ -156,7 +156,7 @@ class Seen:
 
 
 def test_a_drain_that_ran_out_of_time_leaves_unknown_what_it_names() -> None:
-    run = Seen(Tally(sent=9, settled=7, received=5), waiting=3)
+    run = UnchangingRun(Tally(sent=9, settled=7, received=5), waiting=3)
     assert run.drain(timeout_s=0)
     assert run.unknowns == [
         "the drain ended after 0 s before it was known whether messages still moved "
@@ -166,14 +166,14 @@ def test_a_drain_that_ran_out_of_time_leaves_unknown_what_it_names() -> None:
 
 
 def test_empty_queues_leave_nothing_unknown() -> None:
-    run = Seen(Tally(sent=9, settled=9, received=9), waiting=0)
+    run = UnchangingRun(Tally(sent=9, settled=9, received=9), waiting=0)
     assert run.drain(timeout_s=60)
     assert run.unknowns == []
     assert run.looks > 1
 
 
 def test_a_run_that_was_given_up_is_not_looked_at() -> None:
-    run = Seen(Tally(), waiting=None)
+    run = UnchangingRun(Tally(), waiting=None)
     assert not run.drain(timeout_s=60, given_up=True)
     assert run.looks == 0
 

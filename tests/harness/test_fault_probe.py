@@ -52,7 +52,7 @@ def test_a_broker_of_a_pair_may_stand_by_while_its_partner_takes_logins(
     assert not probe.serves("broker-1")
 
 
-class Linked:
+class MeshRuntime:
     """A runtime of a mesh. All brokers except ``absent`` run, and no agent answers."""
 
     name = "processes"
@@ -78,7 +78,7 @@ def test_a_broker_has_joined_once_its_links_to_running_brokers_are_proven(monkey
         ((), ["broker-1-to-broker-3", "broker-2-to-broker-3"]),
         (("broker-1",), ["broker-2-to-broker-3"]),
     ):
-        probe = RuntimeProbe(Linked(absent), build("mesh"), {})  # type: ignore[arg-type]
+        probe = RuntimeProbe(MeshRuntime(absent), build("mesh"), {})  # type: ignore[arg-type]
         doubts[:] = ["a link"]
         assert not probe.joined("broker-3")
         doubts.clear()
@@ -91,7 +91,7 @@ def test_a_broker_that_takes_no_login_or_cannot_be_asked_has_not_joined(monkeypa
         raise ManagementFailed("broker 'broker-1' has no management agent")
 
     monkeypatch.setattr(probe_module, "unproven", silent)
-    probe = RuntimeProbe(Linked(), build("mesh"), {})  # type: ignore[arg-type]
+    probe = RuntimeProbe(MeshRuntime(), build("mesh"), {})  # type: ignore[arg-type]
     monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: False)
     assert not probe.joined("broker-3")
     monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: True)
@@ -104,7 +104,7 @@ def test_partners_are_the_other_brokers_of_a_pair() -> None:
     assert [partners(mesh, broker.name) for broker in mesh.brokers] == [[], [], []]
 
 
-class Listening:
+class DeadBrokerRuntime:
     """A runtime with one broker whose process has ended, with a port that another process may still hold."""
 
     def __init__(self, port: int, pid: int | None = None) -> None:
@@ -120,13 +120,13 @@ class Listening:
         return Endpoint(broker, protocol, f"stomp://127.0.0.1:{self._port}")
 
 
-def probe_of(runtime: Listening) -> RuntimeProbe:
+def probe_of(runtime: DeadBrokerRuntime) -> RuntimeProbe:
     return RuntimeProbe(runtime, build("single"), {"stomp": SimpleNamespace()})  # type: ignore[arg-type, dict-item]
 
 
 def test_a_broker_is_not_gone_while_its_port_accepts() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        probe = probe_of(Listening(listener.getsockname()[1]))
+        probe = probe_of(DeadBrokerRuntime(listener.getsockname()[1]))
         assert not probe.gone("broker-1")
     assert probe.gone("broker-1")
 
@@ -134,7 +134,7 @@ def test_a_broker_is_not_gone_while_its_port_accepts() -> None:
 def test_a_broker_is_frozen_while_its_process_is_stopped() -> None:
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        probe = probe_of(Listening(1, process.pid))
+        probe = probe_of(DeadBrokerRuntime(1, process.pid))
         assert not probe.frozen("broker-1")
         os.kill(process.pid, signal.SIGSTOP)
         until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_STOPPED)

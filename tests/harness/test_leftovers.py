@@ -14,7 +14,7 @@ from topologies.model.endpoints import Credentials, Endpoint
 HERE, NOBODY, RUN = Endpoint("b", "stomp", "stomp://127.0.0.1:1"), Credentials("u", "p"), 7
 
 
-class Shelves:
+class BrowseOnlyConnector:
     """A connector that only browses."""
 
     protocol = "stomp"
@@ -32,7 +32,7 @@ class Shelves:
 
 
 def browse(
-    shelves: Shelves, depths: dict[str, int], after: dict[str, int] | None = None
+    shelves: BrowseOnlyConnector, depths: dict[str, int], after: dict[str, int] | None = None
 ) -> tuple[list[str], list[Leftover]]:
     """Return the doubts, and the messages that were found."""
     looks = list(browse_broker(HERE, depths, shelves, NOBODY, RUN, DeadLetterQueues(), lambda: after or depths))
@@ -49,20 +49,20 @@ EXPIRED = body(4)
 
 
 def test_a_message_left_on_a_queue_is_found_by_its_identity() -> None:
-    unknowns, rows = browse(Shelves(q=[body(4)]), {"q": 1})
+    unknowns, rows = browse(BrowseOnlyConnector(q=[body(4)]), {"q": 1})
     assert unknowns == []
     assert [(row.producer, row.seq, row.queue, row.dead_letter) for row in rows] == [(3, 4, "q", False)]
 
 
 def test_a_message_that_expires_as_it_is_browsed_is_missed_by_nobody() -> None:
-    unknowns, rows = browse(Shelves(q=[body(4)]), {"q": 2}, after={"q": 1})
+    unknowns, rows = browse(BrowseOnlyConnector(q=[body(4)]), {"q": 2}, after={"q": 1})
     assert (unknowns, [row.seq for row in rows]) == ([], [4])
-    unknowns, _ = browse(Shelves(q=[body(4)]), {"q": 3}, after={"q": 2})
+    unknowns, _ = browse(BrowseOnlyConnector(q=[body(4)]), {"q": 3}, after={"q": 2})
     assert unknowns == ["b: queue q holds 2 messages, browsing showed 1"]
 
 
 def test_a_dead_letter_that_expired_is_told_from_others() -> None:
-    shelves = Shelves(**{"ActiveMQ.DLQ": [EXPIRED, body(5)], "ExpiryQueue": [body(6)], "q": [EXPIRED]})
+    shelves = BrowseOnlyConnector(**{"ActiveMQ.DLQ": [EXPIRED, body(5)], "ExpiryQueue": [body(6)], "q": [EXPIRED]})
     _, rows = browse(shelves, {"ActiveMQ.DLQ": 2, "ExpiryQueue": 1, "q": 1})
     expiries = {(row.queue, row.seq): row.expired for row in rows}
     assert expiries == {
@@ -74,22 +74,22 @@ def test_a_dead_letter_that_expired_is_told_from_others() -> None:
 
 
 def test_a_dead_letter_is_marked_as_one() -> None:
-    _, rows = browse(Shelves(**{"ActiveMQ.DLQ": [body(4)]}), {"ActiveMQ.DLQ": 1})
+    _, rows = browse(BrowseOnlyConnector(**{"ActiveMQ.DLQ": [body(4)]}), {"ActiveMQ.DLQ": 1})
     assert [row.dead_letter for row in rows] == [True]
 
 
 def test_a_canary_is_nobodys_message() -> None:
-    assert browse(Shelves(), {"brokerbench.canary.b": 1}) == ([], [])
+    assert browse(BrowseOnlyConnector(), {"brokerbench.canary.b": 1}) == ([], [])
 
 
 def test_a_queue_that_cannot_be_browsed_is_unknown_and_not_empty() -> None:
-    unknowns, rows = browse(Shelves(), {"q": 3})
+    unknowns, rows = browse(BrowseOnlyConnector(), {"q": 3})
     assert rows == []
     assert unknowns == ["b: queue q holds 3 messages, browsing it failed: q: refused"]
 
 
 def test_a_queue_that_shows_less_than_it_holds_is_unknown() -> None:
-    unknowns, rows = browse(Shelves(q=[body(1)]), {"q": 2})
+    unknowns, rows = browse(BrowseOnlyConnector(q=[body(1)]), {"q": 2})
     assert len(rows) == 1
     assert unknowns == ["b: queue q holds 2 messages, browsing showed 1"]
 

@@ -106,7 +106,7 @@ def test_messages_are_timed_by_their_due_second() -> None:
     assert sum(counts_of(tally(dict.fromkeys(range(20), 100), 17_000)).latencies.values()) == 0
 
 
-class Planted:
+class PlantedSearch:
     """A search by one producer, over a topology with the given capacity in messages per second for each second."""
 
     def __init__(self, settings: SearchSettings, serves_per_s: int, took_ms: int = 1, timed: float = 1.0) -> None:
@@ -152,13 +152,13 @@ class Planted:
 
 
 @pytest.fixture
-def planted() -> Planted:
-    search = Planted(SearchSettings(100, step_s=10), serves_per_s=730)
+def planted() -> PlantedSearch:
+    search = PlantedSearch(SearchSettings(100, step_s=10), serves_per_s=730)
     search.run()
     return search
 
 
-def test_a_search_steps_up_to_the_limit_and_records_each_step_and_rest(planted: Planted) -> None:
+def test_a_search_steps_up_to_the_limit_and_records_each_step_and_rest(planted: PlantedSearch) -> None:
     tried = [step.from_per_s for step in planted.steps if not step.rest]
     assert tried[:5] == [100, 200, 400, 800, 566]
     assert tried[-1] > 730  # the lowest rate that was not held, again
@@ -167,7 +167,7 @@ def test_a_search_steps_up_to_the_limit_and_records_each_step_and_rest(planted: 
     assert [step.rest for step in planted.steps] == [False, True] * len(tried)
 
 
-def test_a_new_rate_is_told_in_time_and_begins_with_a_whole_second(planted: Planted) -> None:
+def test_a_new_rate_is_told_in_time_and_begins_with_a_whole_second(planted: PlantedSearch) -> None:
     begins = [0, *(change.from_ns // NS_PER_S for change in planted.changes)]
     assert all(change.from_ns % NS_PER_S == 0 for change in planted.changes)
     steps = planted.steps
@@ -178,7 +178,7 @@ def test_a_new_rate_is_told_in_time_and_begins_with_a_whole_second(planted: Plan
 
 
 def test_a_step_that_would_not_end_within_the_load_is_not_begun() -> None:
-    short = Planted(SearchSettings(100, step_s=10), serves_per_s=730)
+    short = PlantedSearch(SearchSettings(100, step_s=10), serves_per_s=730)
     assert short.run(load_s=50) < 50
     assert [step.from_per_s for step in short.steps if not step.rest] == [100, 200, 400]
     assert ends_s(short.steps)[-2] <= 48
@@ -186,7 +186,7 @@ def test_a_step_that_would_not_end_within_the_load_is_not_begun() -> None:
 
 def test_a_backlog_that_does_not_drain_ends_the_search_and_is_told() -> None:
     """Messages that are lost in transit never arrive."""
-    lossy = Planted(SearchSettings(1_000, step_s=10), serves_per_s=0)
+    lossy = PlantedSearch(SearchSettings(1_000, step_s=10), serves_per_s=0)
     assert lossy.run() < 110
     assert "its backlog had not drained" in lossy.warnings[0]
 
@@ -194,7 +194,7 @@ def test_a_backlog_that_does_not_drain_ends_the_search_and_is_told() -> None:
 def test_a_step_of_few_messages_is_lengthened_for_its_p99() -> None:
     settings = SearchSettings(100, step_s=5, p99_ms=50)
     assert [settings.step_for(per_s, 6) for per_s in (12.5, 100, 400, 9)] == [107, 14, 5, 5]
-    low = Planted(SearchSettings(20, step_s=5), serves_per_s=1_000, took_ms=900)
+    low = PlantedSearch(SearchSettings(20, step_s=5), serves_per_s=1_000, took_ms=900)
     low.run()
     assert [(step.from_per_s, step.for_s) for step in low.steps if not step.rest] == [(20, 67), (20, 67)]
     assert [found.held for found in low.found] == [False, False]
@@ -202,7 +202,7 @@ def test_a_step_of_few_messages_is_lengthened_for_its_p99() -> None:
 
 def test_an_unknown_rate_is_tried_longer_once() -> None:
     """Half of the messages come from another process, so half of them can be timed."""
-    halved = Planted(SearchSettings(200, step_s=5), serves_per_s=730, timed=0.5)
+    halved = PlantedSearch(SearchSettings(200, step_s=5), serves_per_s=730, timed=0.5)
     halved.run()
     tried = [(step.from_per_s, step.for_s) for step in halved.steps if not step.rest]
     assert tried[:4] == [(200, 8), (200, 14), (400, 8), (800, 5)]
@@ -210,7 +210,7 @@ def test_an_unknown_rate_is_tried_longer_once() -> None:
     assert "a p99 needs 1,000" in halved.found[0].why
 
 
-def test_what_the_search_found_is_recorded_by_step(planted: Planted) -> None:
+def test_what_the_search_found_is_recorded_by_step(planted: PlantedSearch) -> None:
     """The analysis compares its own result with the record."""
     begins = [0, *ends_s(planted.steps)]
     assert [found.from_s for found in planted.found] == begins[:-1:2]

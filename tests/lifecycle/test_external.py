@@ -39,7 +39,7 @@ def run_on(file: Path, topology: str, *arguments: str) -> Outcome:
 
 
 @dataclass(frozen=True)
-class OnTheirs:
+class ExternalRun:
     """A run on an existing broker. ``still_runs``: after the run. ``passwords``: the broker's."""
 
     outcome: Outcome
@@ -48,7 +48,7 @@ class OnTheirs:
 
 
 @pytest.fixture(scope="module")
-def on_theirs(tmp_path_factory: pytest.TempPathFactory) -> OnTheirs:
+def on_theirs(tmp_path_factory: pytest.TempPathFactory) -> ExternalRun:
     """The broker is suspended for 3 s, outside the plan."""
     folder = tmp_path_factory.mktemp("external")
     with running("single", folder, memory_mb=128) as theirs:
@@ -65,11 +65,11 @@ def on_theirs(tmp_path_factory: pytest.TempPathFactory) -> OnTheirs:
         outcome = run_on(told_of(theirs, build("single"), folder), "single", "-t", "15s")
         standing.join()
         passwords = frozenset({theirs.credentials().password, theirs.management("broker-1").password})
-        return OnTheirs(outcome, theirs.alive("broker-1"), passwords)
+        return ExternalRun(outcome, theirs.alive("broker-1"), passwords)
 
 
 @pytest.mark.nightly  # topologies_runtime/test_external_brokers.py covers the contract
-def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(on_theirs: OnTheirs) -> None:
+def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(on_theirs: ExternalRun) -> None:
     outcome = on_theirs.outcome
     assert on_theirs.still_runs
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
@@ -107,7 +107,7 @@ def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_p
 
 
 @pytest.mark.nightly  # analysis/test_unplanned.py plants one
-def test_a_broker_that_stands_still_by_nobodys_plan_is_named_with_its_clients(on_theirs: OnTheirs) -> None:
+def test_a_broker_that_stands_still_by_nobodys_plan_is_named_with_its_clients(on_theirs: ExternalRun) -> None:
     outcome = on_theirs.outcome
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     (silence,) = outcome.summary["unplanned"]

@@ -19,7 +19,7 @@ QUEUE = {"single": "/queue/steady", "artemis-single": "steady"}
 TOPOLOGIES = pytest.mark.parametrize("entry", QUEUE)
 
 
-class Stranger(stomp.ConnectionListener):  # type: ignore[misc]
+class ForeignClient(stomp.ConnectionListener):  # type: ignore[misc]
     """A client without brokerbench."""
 
     def __init__(self, broker: Runtime, entry: str) -> None:
@@ -63,7 +63,7 @@ def in_load(folder: Path, act: Callable[[], None]) -> threading.Thread:
 def test_messages_of_another_client_are_foreign_and_disturb_the_run(entry: str, tmp_path: Path) -> None:
     """50 wait on the queue before the run, which is rejected until they may be removed. 40 are sent during the load."""
     with running(entry, tmp_path, memory_mb=200) as broker:
-        stranger, file = Stranger(broker, entry), told_of(broker, build(entry), tmp_path)
+        stranger, file = ForeignClient(broker, entry), told_of(broker, build(entry), tmp_path)
         stranger.send(50)
         rejected = run_on(file, entry)
         assert rejected.status == 2, rejected.output
@@ -89,10 +89,10 @@ def test_messages_of_another_client_are_foreign_and_disturb_the_run(entry: str, 
 @TOPOLOGIES
 def test_messages_that_another_consumer_takes_are_not_lost(entry: str, tmp_path: Path) -> None:
     with running(entry, tmp_path, memory_mb=200) as broker:
-        strangers: list[Stranger] = []
+        strangers: list[ForeignClient] = []
 
         def take_some() -> None:
-            strangers.append(Stranger(broker, entry))
+            strangers.append(ForeignClient(broker, entry))
             strangers[0].listen()
             time.sleep(2.5)
             strangers[0].leave()

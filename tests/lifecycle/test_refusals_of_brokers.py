@@ -29,7 +29,7 @@ def spoken(stomp: str, amqp: str, openwire: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("theirs", cells, ids=map(":".join, cells), indirect=True)
 
 
-class Theirs:
+class BrokerOfOthers:
     """An existing broker, a protocol for it, and the brokers file."""
 
     def __init__(self, entry: str, protocol: str, runtime: Runtime, folder: Path) -> None:
@@ -65,14 +65,14 @@ class Theirs:
 
 
 @pytest.fixture
-def theirs(request: pytest.FixtureRequest, tmp_path: Path) -> Theirs:
+def theirs(request: pytest.FixtureRequest, tmp_path: Path) -> BrokerOfOthers:
     protocol, entry = request.param
     runtime: Runtime = request.getfixturevalue("single_broker" if entry == "single" else "single_artemis")
-    return Theirs(entry, protocol, runtime, tmp_path)
+    return BrokerOfOthers(entry, protocol, runtime, tmp_path)
 
 
 @spoken(stomp=ARTEMIS, amqp=CLASSIC, openwire=CLASSIC)
-def test_a_wrong_password_is_told_by_broker_and_user(theirs: Theirs) -> None:
+def test_a_wrong_password_is_told_by_broker_and_user(theirs: BrokerOfOthers) -> None:
     refusal = theirs.refusal(theirs.upstream[1], password=SECRET)
     assert (
         f"broker broker-1 at 127.0.0.1:{theirs.upstream[1]} refused user '{theirs.credentials.username}': " in refusal
@@ -81,7 +81,7 @@ def test_a_wrong_password_is_told_by_broker_and_user(theirs: Theirs) -> None:
 
 
 @spoken(stomp=CLASSIC, amqp=ARTEMIS, openwire=CLASSIC)
-def test_a_certificate_of_somebody_else_is_told_with_what_to_name(theirs: Theirs) -> None:
+def test_a_certificate_of_somebody_else_is_told_with_what_to_name(theirs: BrokerOfOthers) -> None:
     with Relay(theirs.upstream, OURS.issue_cert("127.0.0.1")) as relay:
         refusal = theirs.refusal(relay.port, tls=True)
         assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in refusal
@@ -89,7 +89,7 @@ def test_a_certificate_of_somebody_else_is_told_with_what_to_name(theirs: Theirs
 
 
 @spoken(stomp=CLASSIC, amqp=CLASSIC, openwire=ARTEMIS)
-def test_a_certificate_of_another_name_is_told_with_both_ways_out(theirs: Theirs) -> None:
+def test_a_certificate_of_another_name_is_told_with_both_ways_out(theirs: BrokerOfOthers) -> None:
     with Relay(theirs.upstream, OURS.issue_cert("localhost")) as relay:
         refusal = theirs.refusal(relay.port, "--ca-file", str(theirs.folder / "ours.pem"), tls=True)
         assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in refusal
@@ -97,7 +97,7 @@ def test_a_certificate_of_another_name_is_told_with_both_ways_out(theirs: Theirs
 
 
 @spoken(stomp=ARTEMIS, amqp=ARTEMIS, openwire=CLASSIC)
-def test_a_list_of_dead_brokers_is_told_with_the_file_to_correct(theirs: Theirs) -> None:
+def test_a_list_of_dead_brokers_is_told_with_the_file_to_correct(theirs: BrokerOfOthers) -> None:
     port = free_port()
     refusal = theirs.refusal(port, "--failover", "maxReconnectAttempts=2")
     assert (

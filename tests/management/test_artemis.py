@@ -184,7 +184,7 @@ def test_a_body_that_came_by_amqp_is_bytes_again(body: bytes) -> None:
     assert body_of({"text": f"Data{{{written}\\x0"}) == body, "cut off in the middle of a byte"
 
 
-class Pages:
+class PagingAgent:
     """The agent of a broker with one queue, which shows these messages in pages."""
 
     broker = calls_itself = "broker-1"
@@ -200,7 +200,7 @@ class Pages:
 
 
 def test_a_queue_is_browsed_page_by_page_to_its_end() -> None:
-    agent = Pages([{"BodyPreview": [number], "timestamp": number} for number in range(100)])
+    agent = PagingAgent([{"BodyPreview": [number], "timestamp": number} for number in range(100)])
     messages = browse(agent, "orders", page_messages=30)  # type: ignore[arg-type]
     assert [(message.body, message.sent_ms) for message in messages] == [
         (bytes([number]), number) for number in range(100)
@@ -208,7 +208,7 @@ def test_a_queue_is_browsed_page_by_page_to_its_end() -> None:
 
 
 def test_a_large_message_that_management_does_not_show_is_told_by_queue() -> None:
-    large = Pages([{"BodyPreview": [], "largeMessage": True}])
+    large = PagingAgent([{"BodyPreview": [], "largeMessage": True}])
     with pytest.raises(ManagementFailed, match="broker 'broker-1', queue orders: management shows no body of a large"):
         browse(large, "orders")  # type: ignore[arg-type]
 

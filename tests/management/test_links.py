@@ -128,7 +128,7 @@ def test_a_silent_broker_is_what_is_told_of_its_links() -> None:
     )
 
 
-class Silent:
+class UnreachableRuntime:
     """A runtime whose brokers cannot be reached and have written one log line each."""
 
     def __init__(self, folder: Path) -> None:
@@ -145,7 +145,7 @@ class Silent:
 
 def test_the_error_names_each_link_what_its_ends_show_and_what_they_log(tmp_path: Path) -> None:
     with pytest.raises(LinksNotProven) as failed:
-        prove_links(Silent(tmp_path), Topology("t", (A, B), (ONE_WAY,), (), CLASSIC), timeout_s=0)
+        prove_links(UnreachableRuntime(tmp_path), Topology("t", (A, B), (ONE_WAY,), (), CLASSIC), timeout_s=0)
     reached = "http://127.0.0.1:1/jolokia/ cannot be reached (ConnectionError)"
     lines = str(failed.value).splitlines()
     assert lines[0] == "1 of the links did not come up within 0 s; see the brokers' logs, or allow more time"
@@ -157,7 +157,7 @@ def test_the_error_names_each_link_what_its_ends_show_and_what_they_log(tmp_path
     ]
 
 
-class Foreign(Silent):
+class ExternalRuntimeDouble(UnreachableRuntime):
     """A runtime whose brokers' logs are on other machines."""
 
     def log_path(self, broker: str) -> None:  # type: ignore[override]
@@ -167,7 +167,7 @@ class Foreign(Silent):
 def test_without_logs_the_error_says_what_to_check_once_for_all_links(tmp_path: Path) -> None:
     links = (ONE_WAY, replace(ONE_WAY, opened_by=B, to=A, name="ba"))
     with pytest.raises(LinksNotProven) as failed:
-        prove_links(Foreign(tmp_path), Topology("t", (A, B), links, (), CLASSIC), timeout_s=0)
+        prove_links(ExternalRuntimeDouble(tmp_path), Topology("t", (A, B), links, (), CLASSIC), timeout_s=0)
     lines = str(failed.value).splitlines()
     assert [line.partition(":")[0] for line in lines[1:3]] == ["link 'ab' from a to b", "link 'ba' from b to a"]
     assert lines[3:] == [
@@ -186,5 +186,10 @@ def test_log_lines_that_name_the_link_come_before_others() -> None:
 def test_a_topology_without_links_is_proven_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     monkeypatch.setattr(links, "time", SimpleNamespace(monotonic=lambda: 5.0))  # without a sleep function
-    assert prove_links(Silent(tmp_path), Topology("t", (A,), (), (), CLASSIC), timeout_s=0, progress=lines.append) == 0
+    assert (
+        prove_links(
+            UnreachableRuntime(tmp_path), Topology("t", (A,), (), (), CLASSIC), timeout_s=0, progress=lines.append
+        )
+        == 0
+    )
     assert lines == ["links proven after 0.0 s: 0"]

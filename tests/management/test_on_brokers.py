@@ -21,7 +21,7 @@ pytestmark = pytest.mark.brokers
 MESSAGES = 20
 
 
-class Rows:
+class RowSink:
     def __init__(self) -> None:
         self.taken: list[Row] = []
 
@@ -95,7 +95,7 @@ def test_clients_are_counted_without_bridges_and_messages_where_they_are(
 
 
 def test_a_sampler_watches_every_broker_and_process(pair: ProcessRuntime, topology: Topology) -> None:
-    sink = Rows()
+    sink = RowSink()
     sampler = Sampler(pair, topology, sink, process="main", period_s=0.2)
     wanted = {(broker, kind) for broker in ("source", "sink") for kind in ("broker", "process")}
     sampler.start()

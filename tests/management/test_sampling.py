@@ -51,7 +51,7 @@ METRICS = {
 }  # fmt: skip
 
 
-class Rows:
+class CollectingSink:
     """A sink that keeps its rows."""
 
     def __init__(self) -> None:
@@ -171,7 +171,7 @@ def test_cpu_time_counts_up() -> None:
 
 def test_a_frozen_broker_delays_nobody_and_has_one_request_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "ANSWER_TIMEOUT_S", 0.5)
-    sink = Rows()
+    sink = CollectingSink()
     with agent(200, ANSWER) as (hub, _), frozen_agent() as (frozen, open_now):
         sampler = Sampler(Runtime({"hub": hub, "frozen": frozen}), HUB, sink, process="main", period_s=0.1)
         began_s = time.monotonic()
@@ -187,7 +187,7 @@ def test_a_frozen_broker_delays_nobody_and_has_one_request_at_a_time(monkeypatch
 
 
 def test_generator_and_machine_samples_have_no_broker_name() -> None:
-    sink = Rows()
+    sink = CollectingSink()
     sampler = Sampler(Runtime({}), Topology("t", (N1,), (), (), CLASSIC), sink, process="worker-1", period_s=0.05)
     sampler._sample_here()
     assert {(row.kind, row.object) for row in sink.taken if row.broker == ""} == {
@@ -197,7 +197,7 @@ def test_generator_and_machine_samples_have_no_broker_name() -> None:
 
 
 def test_nothing_is_recorded_after_stop() -> None:
-    sink = Rows()
+    sink = CollectingSink()
     with agent(200, ANSWER) as (hub, _):
         sampler = Sampler(
             Runtime({"hub": hub}), Topology("t", (Broker("hub"),), (), (), CLASSIC), sink, process="main", period_s=0.05

@@ -27,7 +27,7 @@ STOMP = Spoken("stomp", "stomp")
 
 
 @dataclass(frozen=True)
-class Theirs:
+class BrokersOfOthers:
     """Existing brokers that accept only TLS, with the details that a run is given."""
 
     topology: Topology
@@ -53,23 +53,23 @@ class Theirs:
 
 
 @contextmanager
-def brought_up(parent: Path, renderer: Render = render) -> Iterator[Theirs]:
+def brought_up(parent: Path, renderer: Render = render) -> Iterator[BrokersOfOthers]:
     topology = over_tls(build("source-and-sink"))
     runtime = ProcessRuntime(topology, RunDirectory.create(parent, "run"), broker_memory_mb=128, renderer=renderer)
     try:
         runtime.up(lambda line: None)
-        yield Theirs(topology, runtime, Trust(runtime.trusted_pem))
+        yield BrokersOfOthers(topology, runtime, Trust(runtime.trusted_pem))
     finally:
         runtime.close()
 
 
 @pytest.fixture(scope="module")
-def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokersOfOthers]:
     with brought_up(tmp_path_factory.mktemp("theirs")) as brokers:
         yield brokers
 
 
-def test_brokers_whose_bridge_is_over_tls_too_are_proven_and_stay(theirs: Theirs) -> None:
+def test_brokers_whose_bridge_is_over_tls_too_are_proven_and_stay(theirs: BrokersOfOthers) -> None:
     runtime = theirs.external(management=True)
     theirs.prove(runtime, theirs.trust)
     assert runtime.versions() == {"activemq": "5.18.3"}
@@ -77,18 +77,18 @@ def test_brokers_whose_bridge_is_over_tls_too_are_proven_and_stay(theirs: Theirs
     assert all(theirs.runtime.alive(broker.name) for broker in theirs.topology.brokers)
 
 
-def test_without_management_the_canaries_prove_the_paths(theirs: Theirs) -> None:
+def test_without_management_the_canaries_prove_the_paths(theirs: BrokersOfOthers) -> None:
     theirs.prove(theirs.external(), theirs.trust)
 
 
-def test_brokers_of_an_authority_that_was_not_named_are_refused(theirs: Theirs) -> None:
+def test_brokers_of_an_authority_that_was_not_named_are_refused(theirs: BrokersOfOthers) -> None:
     with pytest.raises(
         canary.PathsUnproven, match=r"broker \w+ at .* its certificate is not to be trusted .*--ca-file"
     ):
         theirs.prove(theirs.external(), Trust())
 
 
-def test_brokers_reached_by_another_name_than_their_certificates_are_refused(theirs: Theirs) -> None:
+def test_brokers_reached_by_another_name_than_their_certificates_are_refused(theirs: BrokersOfOthers) -> None:
     with pytest.raises(canary.PathsUnproven, match=r"Hostname mismatch.*connect to a name that its certificate has"):
         theirs.prove(theirs.external("localhost"), theirs.trust)
 

@@ -44,7 +44,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-class Family:
+class ProcessFamily:
     """A harness, its guard, a child and two grandchildren, all running."""
 
     def __init__(self, tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ class Family:
 
 
 @pytest.fixture
-def family(tmp_path: Path) -> Iterator[Family]:
-    started = Family(tmp_path)
+def family(tmp_path: Path) -> Iterator[ProcessFamily]:
+    started = ProcessFamily(tmp_path)
     yield started
     started.close()
 
@@ -88,36 +88,36 @@ def run(*command: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(guard.command_line(command), start_new_session=True, capture_output=True, timeout=120)
 
 
-def test_when_the_harness_is_killed_its_child_and_grandchildren_are_soon_gone(family: Family) -> None:
+def test_when_the_harness_is_killed_its_child_and_grandchildren_are_soon_gone(family: ProcessFamily) -> None:
     family.harness.kill()
     assert eventually(family.all_gone), f"still there: {[pid for pid in family.below if alive(pid)]}"
 
 
-def test_a_stopped_child_is_gone_too(family: Family) -> None:
+def test_a_stopped_child_is_gone_too(family: ProcessFamily) -> None:
     for pid in family.below:
         os.kill(pid, signal.SIGSTOP)
     family.harness.kill()
     assert eventually(family.all_gone), f"still there: {[pid for pid in family.below if alive(pid)]}"
 
 
-def test_folders_to_remove_go_with_a_killed_harness(family: Family) -> None:
+def test_folders_to_remove_go_with_a_killed_harness(family: ProcessFamily) -> None:
     assert family.folder.exists()
     family.harness.kill()
     assert eventually(lambda: not family.folder.exists())
 
 
-def test_a_stopped_harness_keeps_its_child(family: Family) -> None:
+def test_a_stopped_harness_keeps_its_child(family: ProcessFamily) -> None:
     os.kill(family.harness.pid, signal.SIGSTOP)
     time.sleep(4 * guard.POLL_S)
     assert all(alive(pid) for pid in family.below)
 
 
-def test_the_child_dies_with_a_killed_guard(family: Family) -> None:
+def test_the_child_dies_with_a_killed_guard(family: ProcessFamily) -> None:
     os.kill(family.guard, signal.SIGKILL)
     assert eventually(lambda: not alive(family.child))
 
 
-def test_what_a_finished_command_leaves_behind_is_killed_and_its_folders_are_kept(family: Family) -> None:
+def test_what_a_finished_command_leaves_behind_is_killed_and_its_folders_are_kept(family: ProcessFamily) -> None:
     os.kill(family.child, signal.SIGKILL)
     assert eventually(family.all_gone)
     assert family.folder.exists()
@@ -152,23 +152,23 @@ def test_a_users_command_ends_with_its_harness(tmp_path: Path) -> None:
     assert eventually(lambda: not alive(command) and not any(alive(process.pid) for process in below))
 
 
-def test_the_pid_file_names_the_command_itself(family: Family) -> None:
+def test_the_pid_file_names_the_command_itself(family: ProcessFamily) -> None:
     assert int((family.folder / "child.pid").read_text()) == family.child
 
 
-def test_the_child_leads_a_session_of_its_own(family: Family) -> None:
+def test_the_child_leads_a_session_of_its_own(family: ProcessFamily) -> None:
     assert os.getsid(family.child) == family.child
     assert os.getsid(family.guard) == family.guard != os.getsid(0)
 
 
-def test_ctrl_c_does_not_end_the_guard(family: Family) -> None:
+def test_ctrl_c_does_not_end_the_guard(family: ProcessFamily) -> None:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         os.kill(family.guard, number)
     time.sleep(2 * guard.POLL_S)
     assert all(alive(pid) for pid in (family.guard, *family.below))
 
 
-def test_sigterm_is_passed_on_and_its_exit_status_comes_back(family: Family) -> None:
+def test_sigterm_is_passed_on_and_its_exit_status_comes_back(family: ProcessFamily) -> None:
     os.kill(family.guard, signal.SIGTERM)
     assert family.harness.wait(GONE_WITHIN_S) == 128 + signal.SIGTERM
     assert eventually(family.all_gone)
