@@ -24,7 +24,7 @@ from harness.run.controller import RunController
 from records.errors import UserError
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from tests.management.test_sampling import Rows, Runtime
+from tests.management.test_sampling import CollectingSink, Runtime
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC
 from topologies.management.sampling import Row, Sampler
@@ -101,7 +101,7 @@ def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
 
 
 def test_the_sampler_keeps_the_last_two_readings_of_each_series() -> None:
-    sampler = Sampler(Runtime({}), Topology("t", (Broker("n1"),), (), (), CLASSIC), Rows(), process="main")
+    sampler = Sampler(Runtime({}), Topology("t", (Broker("n1"),), (), (), CLASSIC), CollectingSink(), process="main")
     for at_ns, value in ((1, 10), (2, 20), (3, 35)):
         sampler._record([Row("n1", at_ns, "process", "", "cpu_ns", value)])
     [reading] = sampler.latest.values()
