@@ -33,7 +33,7 @@ def hops(path: bytes | None) -> int | None:
 
 
 def may_try_again(words: str) -> bool:
-    """Whether the cause of a refusal passes on its own: a client id still in use, a broker that is stopping or full."""
+    """Whether the cause of a rejection is temporary: a client id still in use, a broker that is stopping or full."""
     return any(sign in words.lower() for sign in _TRY_AGAIN)
 
 

@@ -29,7 +29,7 @@ class TlsSocket:
         self._sending = threading.Lock()  # held around writes, so that records are sent in order
 
     def shake_hands(self) -> None:
-        """Raises SSLError if there is no TLS or no trust, and OSError if the connection is lost."""
+        """Raises SSLError without TLS or trust, and OSError if the connection is lost."""
         while True:
             try:
                 self._tls.do_handshake()

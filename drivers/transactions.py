@@ -29,7 +29,7 @@ class Held:
     # The broker's answers; for the connection's reader.
 
     def refuse(self, number: int, at_ns: int, reason: str) -> None:
-        """Settle one message that the broker refuses. The transaction continues without it."""
+        """Settle one message that the broker rejects. The transaction continues without it."""
         if number in self._tokens:
             self._on_settled(self._tokens.pop(number), Outcome.FAILED, at_ns, reason)
 

@@ -1,6 +1,6 @@
 """Writes and reads AMQP 1.0 messages. Values in, values out; no socket and no library here.
 
-A message is a sequence of sections, each ``00`` (described), ``53 CODE`` (which section) and one value. This codec is
+Messages are sequences of sections, each ``00`` (described), ``53 CODE`` (which section) and one value. This codec is
 our own: proton's codec takes as long per message as all other work of sending it, and a measured message has few
 sections. Source: OASIS AMQP 1.0, parts 1.6 (encodings) and 3.2 (sections); tests check both directions against proton's
 codec.
@@ -141,7 +141,7 @@ def _text(raw: bytes, at: int | None) -> bytes:
 
 
 def _sections(raw: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield each section: its code, and the begin and end of its value."""
+    """Yield each section's code, and the begin and end of its value."""
     at = 0
     while at < len(raw):
         if raw[at] or raw[at + 1] not in (0x53, 0x80):

@@ -4,7 +4,7 @@ proton's engine does no I/O: it turns bytes into events and back. Its own event 
 used. It waits by select(), which is limited to 1,024 connections. It is also one loop for all clients: a callback that
 waits for a recorder or a frozen broker would stop every client of the process.
 
-One lock guards engine and socket. No thread waits while it holds the lock. So a broker that accepts no more data stops
+One lock guards engine and socket. No thread waits while it holds the lock. So a broker that stops accepting data stops
 its writers but not the reader. TLS is Python's own, with contexts that verify certificates, so proton may be built
 without TLS. Only the reader closes the socket. All other threads shut it down, which wakes every thread that waits for
 it.
@@ -69,7 +69,7 @@ class AmqpWire:
         self._reader.start()
 
     def flush(self) -> bool:
-        """Pass the engine's output to the socket, with the lock held; False if the socket accepts no more for now."""
+        """Pass the engine's output to the socket, with the lock held; False if the socket is full for now."""
         try:
             while not self.reason and (pending := self._pending()) > 0:
                 assert self._socket is not None
@@ -155,7 +155,7 @@ class AmqpWire:
         return bool(chunk)
 
     def _ended_by_engine(self) -> bool:
-        """The engine accepts no more: the connection is over once its last output is sent."""
+        """The engine is closed: the connection is over once its last output is sent."""
         if self.flush():
             condition = self.transport.condition
             self.lose(f"{condition.name}: {condition.description}" if condition else "the broker closed the connection")

@@ -1,17 +1,17 @@
 """Detects how brokers hold a producer back: when a message could have been sent, and when the producer was blocked.
 
-A message is ready once it is due and the brokers no longer hold its producer back. They hold it back in four ways:
-there is no connection, or no credit on it; the in-flight window is full; a commit has no answer; a write is blocked.
-The rest of its delay is the load generator's own.
+Each message is ready once it is due and the brokers no longer hold its producer back. They hold it back in four ways:
+it has no connection or credit; the in-flight window is full; a commit has no answer; a write is blocked. The load
+generator causes the rest of the delay.
 
     due ── held back by a broker ── ready ── own lag ── sent
 
-A producer may wake late from waiting for a due time, through its own fault. All messages that were due by then remain
+A producer may itself wake late when it waits for a due time. All messages that were due by then remain
 late by the same amount, even if brokers hold the producer back afterwards. Sent in time, they would have been released
 earlier.
 
 Messages that were due while brokers held the producer back are sent late, one after the other. A broker may accept them
-slowly, so each of their writes releases the next message. Later messages get no such excuse: a slow generator is late.
+slowly, so each of these writes releases the next message. Later messages have no excuse: a slow generator is late.
 
 The Java loop has the same rule: drivers/java/brokerbench/Readiness.java.
 
@@ -19,7 +19,7 @@ A producer is *blocked* while a broker accepts nothing from it for a second or m
 broker stops reading, or sends no answers; with AMQP it grants no credit. A producer can observe two things:
 
 - no answer: its sends wait for an answer, and none came for a second or longer. A frozen broker looks the same;
-- a long write: the write itself waited that long. A producer without answers can observe no more than this.
+- a long write: the write itself waited that long. A producer without answers cannot observe anything else.
 
 Each period becomes two connection events, ``blocked`` and ``unblocked``, once it is over.
 """
@@ -31,7 +31,7 @@ LONG_WRITE_NS = 100_000_000
 
 
 class Readiness:
-    """What one producer last waited for. Times are in ns."""
+    """The last wait of a producer. Times are in ns."""
 
     def __init__(self) -> None:
         self._held_until_ns = self._released_ns = 0
@@ -57,7 +57,7 @@ class Readiness:
             self._released_ns = max(self._released_ns, ended_ns)
 
     def ready_ns(self, due_ns: int) -> int:
-        """Return the time from which the message could have been sent."""
+        """Return the earliest time when the message could have been sent."""
         late_ns = self._late_ns if due_ns < self._woke_ns else 0
         return max(due_ns, self._released_ns - late_ns)
 
@@ -81,7 +81,7 @@ class BlockedDetector:
         return f"BlockedDetector({'' if self._since_ns is None else f'with {self._broker} since {self._since_ns}'})"
 
     def awaits(self, broker: str, at_ns: int) -> None:
-        """A message is sent that the broker should answer."""
+        """Note that a message is sent that the broker should answer."""
         if self._since_ns is None:
             self._broker, self._since_ns = broker, at_ns
 
@@ -92,13 +92,13 @@ class BlockedDetector:
         self._since_ns = at_ns if awaits_more and awaited else None
 
     def ends(self, at_ns: int) -> None:
-        """No more answers will come: the connection or the producer is gone."""
+        """Stop waiting for answers, as the connection or the producer is gone."""
         since_ns, self._since_ns = self._since_ns, None
         if since_ns is not None:
             self._tell(self._broker, since_ns, at_ns, NO_ANSWER)
 
     def wrote(self, broker: str, began_ns: int, ended_ns: int) -> None:
-        """A message was written that needs no answer."""
+        """Note that a message was written that needs no answer."""
         self._tell(broker, began_ns, ended_ns, WRITE_WAITED)
 
     def _tell(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:

@@ -28,7 +28,7 @@ class SharedClient:
         self._failure = ""
 
     def join(self, number: int) -> "PooledClient":
-        """Return a handle for one more user. ``number``: the user's number in the run."""
+        """Return a handle for another user. ``number``: the user's number in the run."""
         with self._changing:
             self._users += 1
         return PooledClient(number, self)

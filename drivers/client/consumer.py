@@ -29,8 +29,8 @@ def kind_of(subscription: Subscription) -> str:
 
 
 def name_of(subscription: Subscription, consumer: int) -> str:
-    """Return the subscription's name. A queue's consumers share the queue as subscription; on a topic each has its
-    own."""
+    """Return the subscription's name. A queue's consumers share the queue as subscription; on a topic each
+    has a separate one."""
     name = subscription.destination.name
     if subscription.destination.kind == "queue":
         return name
@@ -53,7 +53,7 @@ class Consumer:
         rng: Random | None = None,
         reply: Callable[[Delivery, Received], None] | None = None,
     ) -> None:
-        """``work``: how long it takes per message, drawn with ``rng``; None: no time.
+        """``work``: the processing time per message, drawn with ``rng``; None: no time.
 
         ``reply`` answers each message before it is acknowledged. It may wait, so it needs the consumer's own thread.
         """
@@ -95,7 +95,7 @@ class Consumer:
             self._worker.join(timeout_s)
 
     def attach(self, connection: ClientConnection) -> None:
-        """Subscribe on the connection, once. Raises ConnectionError if it is lost, `Refused` if the broker refuses."""
+        """Subscribe on the connection, once. Raises ConnectionError if it is lost, `Refused` by the broker."""
         with self._attaching:
             if self._closed or self._connection is connection:
                 return

@@ -1,14 +1,14 @@
 """The contract of a load's clients, whether their loops are in Python or in a library with its own failover.
 
-    connector.client(…) ─► LoadClient ── producer(…) ─► LoadProducer: keeps a schedule by itself
+    connector.client(…) ─► LoadClient ── producer(…) ─► LoadProducer: follows a schedule
                                │
-                               └─ consumer(…): receives, records and acknowledges by itself
+                               └─ consumer(…): receives, records and acknowledges
 
 Users and their session use only these classes. There are two implementations: `drivers.client.client` follows the
 failover URI in Python; `drivers.jvm.client` leaves that to the broker's own Java client, with its loops in the JVM.
 Both record every attempt and every receipt, and report their work to a `LoadStatistics`.
 
-`Settled` and `Received` begin with the fields of their event table (records.schemas), in its order. So one value is
+`Settled` and `Received` begin with the fields of the event table (records.schemas), in its order. So one value is
 recorded and passed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-2]`` the row of ``receipts``.
 """
 
@@ -181,7 +181,7 @@ class ScheduledProducer(Protocol):
         """Whether it waits for the brokers, or did before its last message: for in-flight room, a write, a commit."""
 
     def run(self, schedule: Schedule, control: LoadControl) -> int:
-        """Send each message when it is due, until the schedule or producing ends; return how many were begun.
+        """Send each message when it is due, until the schedule or producing ends; return the number begun.
 
         Message n is slot n of the schedule. With a `ClosedSchedule`, it is sent as soon as message n - 1 has its final
         outcome; the settings then allow one message in flight. Raises DriverError if nothing can be sent any longer.
@@ -241,7 +241,7 @@ class LoadClient(Protocol):
     ) -> Any:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
 
-        ``work``: how long it takes per message before it acknowledges it, drawn with ``work_rng``. The next message
+        ``work``: the processing time per message before the acknowledgement, drawn with ``work_rng``. The next message
         counts as received after that.
         """
 

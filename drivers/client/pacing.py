@@ -22,7 +22,7 @@ def until_due(due_ns: int, clock: Callable[[], int]) -> None:
 
 @dataclass
 class ScheduleProgress:
-    """A schedule, and how many of its slots were begun: messages sent, or attempted.
+    """A schedule, and the number of begun slots: messages sent, or attempted.
 
     ``counted``: the slots that were not begun are in the tally.
     """
@@ -32,11 +32,11 @@ class ScheduleProgress:
     counted: bool = False
 
     def unsent(self, now_ns: int) -> int:
-        """Return how many slots were due by ``now_ns`` and not begun."""
+        """Return the number of slots due by ``now_ns`` that have not begun."""
         return max(self.schedule.slots_due(now_ns) - self.begun, 0)
 
     def abandoned(self, now_ns: int) -> int:
-        """Return the same as `unsent`, if no more slots will be sent.
+        """Return the same as `unsent`, if sending has ended.
 
         A schedule that only a count ends loses all remaining slots.
         """

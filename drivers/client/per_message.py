@@ -4,8 +4,8 @@ For each message it connects, sends, waits for the broker's answer and disconnec
 that. A message counts as sent when its connection attempt begins: connecting is part of the sending, not a delay of the
 generator.
 
-A connection has the lowest number that no other connection of its producer has at that moment. So its connection events
-look like those of a client that connects again and again. The messages carry the producer's own number.
+Connections get the lowest number that is free in the producer at that moment. So connection events look like the
+events of a client that connects again and again. The messages carry the producer's own number.
 """
 
 import heapq
@@ -102,7 +102,7 @@ class PerMessageProducer(ScheduleLoop):
             threading.Thread(target=self._do, args=(client, number, begun), daemon=True).start()
 
     def close(self) -> None:
-        """Begin no more messages.
+        """Stop beginning messages.
 
         Outstanding messages get some seconds; then their current state is recorded. Idempotent.
         """

@@ -160,7 +160,7 @@ class Producer(ScheduleLoop):
             return self._all_settled.wait_for(lambda: not self._open, timeout_s)
 
     def close(self) -> int:
-        """Record unanswered messages as in doubt, and forget them; return how many there are. Idempotent."""
+        """Record unanswered messages as in doubt, and forget them; return their number. Idempotent."""
         with self._lock:
             self._closed = True
         return self.give_up()
@@ -168,7 +168,7 @@ class Producer(ScheduleLoop):
     # The client's calls to its producers, from its own thread.
 
     def give_up(self) -> int:
-        """Nothing will be sent again, so unanswered messages stay in doubt; return how many there are."""
+        """Nothing will be sent again, so unanswered messages stay in doubt; return their number."""
         return self._sweep(None, resend=False)
 
     def connection_lost(self, connection: ClientConnection) -> None:

@@ -56,7 +56,7 @@ class ReplyProducer(Producer):
     def reply(self, request: Delivery, received: Received) -> None:
         """Answer a request with the same number of bytes. Ignores messages that request no reply, or are not ours.
 
-        A reply that the broker refuses, or that could not be written, is recorded as failed.
+        A reply that the broker rejects, or that could not be written, is recorded as failed.
         """
         if request.reply_to is None or not request.correlation_id.isdecimal():
             return

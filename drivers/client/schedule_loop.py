@@ -50,7 +50,7 @@ class ScheduleLoop:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Send the messages of an incomplete batch, because no more will come."""
+        """Send the messages of an incomplete batch at the end."""
 
     def run(self, schedule: Schedule, control: LoadControl) -> int:
         """See `drivers.client.contract.ScheduledProducer`."""

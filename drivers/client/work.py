@@ -1,4 +1,4 @@
-"""How long a consumer takes per message: a fixed time, a uniform range, or an exponential distribution.
+"""A consumer's time per message: a fixed time, a uniform range, or an exponential distribution.
 
 5          5 ms each
 2..8       2 to 8 ms, each as likely

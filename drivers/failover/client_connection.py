@@ -67,7 +67,7 @@ class ClientConnection:
     def send(self, messages: Sequence[Outgoing]) -> int:
         """Write as many messages as go `together`; return when (ns) that began.
 
-        Raises ConnectionError, and DriverError if the driver refuses a message.
+        Raises ConnectionError, and DriverError if the driver rejects a message.
         """
         if self._batching:
             return self._batching.send_batch(messages)

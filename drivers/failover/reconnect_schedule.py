@@ -73,7 +73,7 @@ Action = Attempt | Sleep | StayConnected | Poll | GiveUp
 
 @dataclass(frozen=True)
 class State:
-    """Where a client is in its schedule. ``remaining``: servers not yet tried in this pass, except for ``action``."""
+    """A client's position in its schedule. ``remaining``: servers not yet tried in this pass, except for ``action``."""
 
     action: Action
     remaining: tuple[ServerUri, ...] = ()
@@ -170,7 +170,7 @@ def _lost_while_polling(uri: FailoverUri, polling: State, after: State, rng: Ran
 
 
 def fallbacks(uri: FailoverUri, current: ServerUri | None) -> tuple[ServerUri, ...]:
-    """Return the brokers that are no better than ``current`` for a client on it."""
+    """Return the brokers that are not better than ``current`` for a client on it."""
     elsewhere = (server for server in listed(uri) if server != current)
     return tuple(server for server in elsewhere if not _is_priority(uri, server))
 

@@ -1,6 +1,6 @@
 """Compiles Java sources into one archive of classes, once: the archive is cached by its inputs.
 
-The Eclipse compiler (one jar) runs in a JVM of its own, so this process waits for it like for any other program. An
+The Eclipse compiler (one jar) runs in a separate JVM, so this process waits for it like for any other program. An
 archive's name is the hash of the sources, the compiler, the libraries and the Java version that they are compiled
 against. It is written next to its final path and then renamed, so other processes see all of it or nothing; a damaged
 archive is rebuilt.

@@ -58,8 +58,8 @@ class JavaConnector:
 
 
 def trusted_pem(trust: Trust) -> str:
-    """Return the trusted certificates as text: the given ones, otherwise those that this machine trusts (empty:
-    Java's own)."""
+    """Return the trusted certificates as text: the given ones, or the machine's trusted certificates (empty:
+    Java's)."""
     if trust.pem:
         return trust.pem
     return "".join(ssl.DER_cert_to_PEM_cert(der) for der in trust.context().get_ca_certs(binary_form=True))

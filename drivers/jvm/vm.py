@@ -98,7 +98,7 @@ def _started(protocol: str) -> Any:
 
 
 def _start(protocol: str) -> Any:
-    """Return the loader of our classes, in the running JVM. Raises DriverError."""
+    """Return the class loader with our classes in the running JVM. Raises DriverError."""
     if _find is None:
         raise DriverError("no Java was named for this process's Java clients: call drivers.jvm.vm.use first")
     parts = _find(protocol)
@@ -175,7 +175,7 @@ def _hear_of_children_again() -> None:
 def _stop_jpype_thread() -> None:
     """End JPype's thread, which runs Python after each of Java's collections, at the end of the process.
 
-    Python aborts an ending process if it finds such a thread. JPype itself ends the thread only with the JVM.
+    Python aborts an ending process if it finds this thread. JPype itself ends the thread only with the JVM.
     """
     jpype.JClass("org.jpype.ref.JPypeReferenceQueue").getInstance().stop()
 

@@ -80,7 +80,7 @@ class MemoryNetwork:
         self._refused: set[str] = set()
 
     def endpoint(self, broker: str) -> Endpoint:
-        """Return the endpoint ``memory://NAME``. KeyError if there is no such broker."""
+        """Return the endpoint ``memory://NAME``. Raises KeyError for an unknown broker."""
         self._broker(broker)
         return Endpoint(broker, "memory", f"memory://{broker}")
 
@@ -134,7 +134,7 @@ class MemoryNetwork:
     # Controls: the handling of single messages, and the present state.
 
     def refuse(self, destination: str) -> None:
-        """Make sends to ``queue://x`` or ``topic://x`` fail, and refuse subscriptions to it."""
+        """Make sends to ``queue://x`` or ``topic://x`` fail, and reject subscriptions to it."""
         with self._changed:
             self._refused.add(str(Destination.parse(destination)))
 
@@ -222,7 +222,7 @@ class MemoryNetwork:
                 self._read_soon(member, lambda: taker.acknowledge(number))
 
     def stop_delivering(self, member: Member) -> None:
-        """Close the connection's deliveries: everything that it wrote is read, and it gets no more. Waits while
+        """Close the connection's deliveries: all its writes are read, and it gets nothing else. Waits while
         frozen."""
         state = self._broker(member.broker)
         with self._changed:

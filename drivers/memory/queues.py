@@ -1,7 +1,7 @@
 """The queues and topics of the brokers in memory.
 
 A queue dispatches in order, to its subscribers in rotation, within the prefetch of each. A topic has a queue for each
-subscription. Plain data without a lock of its own: `drivers.memory.network` guards it.
+subscription. Plain data without a lock: `drivers.memory.network` guards it.
 """
 
 from collections import deque
@@ -115,7 +115,7 @@ class Queue:
             self.bury(stored)
 
     def leave(self, taker: MemorySubscription) -> None:
-        """Deliver no more to this subscriber; its further acknowledgements count."""
+        """Stop delivering to this subscriber. Its later acknowledgements still count."""
         if taker in self.takers:
             self.takers.remove(taker)
 

@@ -1,9 +1,9 @@
 """Splits received bytes into STOMP frames: bytes in, whole frames out, each header decoded on demand.
 
-Nearly all received frames are MESSAGE and RECEIPT, and the client needs four of their headers. stomp.py decodes all
-headers into a dictionary, which takes most of its time per message. stomp.py 9.0.0 also drops the frame that follows
+Nearly all received frames are MESSAGE and RECEIPT, and the client needs only four headers. stomp.py decodes all
+headers into a dictionary, which takes most of the time per message. stomp.py 9.0.0 also drops the frame that follows
 two heart-beats in one read, and cuts that frame's body at its first NUL. So this module cuts the stream itself: by
-``content-length``, or without one by the closing NUL. stomp.py gets only the few frames that open, refuse or end a
+``content-length``, or without one by the closing NUL. stomp.py gets only the few frames that open, reject or end a
 connection. Source: the STOMP 1.2 specification, chapters "STOMP Frames" and "Value Encoding".
 """
 
@@ -68,7 +68,7 @@ class FrameReader:
     """Cuts one connection's stream into frames. It loses no byte, wherever a read ends. Line ends between frames are
     dropped.
 
-    An incomplete frame is kept in the pieces in which it arrived, and joined once: a body of 10 MiB is not copied with
+    The pieces of an incomplete frame are kept, and joined once: a body of 10 MiB is not copied with
     every read.
     """
 

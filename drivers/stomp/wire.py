@@ -1,6 +1,6 @@
 """Moves frames to one broker and back: one socket, one reader, and the heart-beats that show whether it is alive.
 
-This module replaces parts of stomp.py's Transport. It keeps the reader's thread, and the frames that open, refuse and
+This module replaces parts of stomp.py's Transport. It keeps the reader's thread, and the frames that open, reject and
 end a connection. The replaced parts:
 
 - connecting: one attempt, with the reason if it fails, and without Nagle's delay, which would be measured as latency;
@@ -219,7 +219,7 @@ class StompWire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         return bool(self._events(event, timeout_s))
 
     def _events(self, wanted: int, timeout_s: float | None) -> int:
-        """Wait for these poll events and return those that occurred; 0 on a timeout or without a connection."""
+        """Wait for these poll events, and return the events that occurred; 0 on a timeout or without a connection."""
         sock = self.socket
         if sock is None or sock.fileno() < 0:
             return 0

@@ -1,4 +1,4 @@
-"""Finds which attributes of a user class are its settings: the class variables that our own classes declare."""
+"""Finds which attributes of a user class are its settings: the class variables that brokerbench's classes declare."""
 
 import typing
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ def kind_of(user: type) -> type:
 
 @lru_cache
 def names_taken_by(kind: type) -> frozenset[str]:
-    """Return the names that one of our classes uses itself: its methods, and its attributes of each user."""
+    """Return the names that a brokerbench class uses itself: its methods, and its attributes of each user."""
     ours = (base for base in kind.__mro__ if base.__module__.startswith(OUR_MODULES))
     names = {name for base in ours for name in vars(base) if not name.startswith("__")} | {"__setattr__"}
     return frozenset(names - {*settings_of(kind), *SET_BY_LOCUST})
@@ -28,7 +28,7 @@ def names_taken_by(kind: type) -> frozenset[str]:
 
 @lru_cache
 def settings_of(kind: type) -> Mapping[str, Any]:
-    """Return the declared type of each setting of one of our classes, by name; see `typing.get_type_hints`.
+    """Return the declared type of each setting of a brokerbench class, by name; see `typing.get_type_hints`.
 
     User-defined classes are not inspected: their own annotation of a setting would replace ours.
     """

@@ -24,7 +24,7 @@ class SettingsMeta(UserMeta):
 
 
 def fix_settings(users: Iterable[type]) -> None:
-    """Reject each change of a setting of these classes and of their bases, until `free_settings`.
+    """Reject each change of a setting in these classes and their bases, until `free_settings`.
 
     Each class also gets a copy of its inherited settings: a base that is not a user class, but has settings, can
     change.

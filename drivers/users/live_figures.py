@@ -50,7 +50,7 @@ class LiveFigures:
     # One by one.
 
     def received(self, received_ns: int, latency_ns: int) -> None:
-        """A message was received; its latency is from due to received."""
+        """Count a received message. Latency is from due to received."""
         if self._counts_due(received_ns - latency_ns):
             self._counts[RECEIVED][bucket_of(latency_ns)] += 1
 
@@ -111,7 +111,7 @@ class LiveFigures:
             self._counts[measure][bucket] += count
 
     def values(self) -> dict[str, float | None]:
-        """Return each of `records.abort.LIVE_FIGURES`; None for one that is not known yet."""
+        """Return each of `records.abort.LIVE_FIGURES`; None for a figure that is not known yet."""
         values: dict[str, float | None] = {FAILED: self.failed}
         for measure, counts in self._counts.items():
             values |= {f"latency_ms.{measure}.{name}": value for name, value in _latency_ms(dict(counts))}

@@ -23,7 +23,7 @@ Row = tuple[str, int, int, int]
 
 
 def count_buckets(values_ns: Any) -> Counter[int]:
-    """Return how many integers of an array are in each bucket of `records.buckets`. Their magnitudes are below
+    """Return the number of an array's integers in each bucket of `records.buckets`. Their magnitudes are below
     2**53."""
     magnitude = np.abs(values_ns)
     dropped_bits = np.maximum(np.frexp(magnitude.astype("float64"))[1] - LINEAR_BITS, 0)
@@ -47,9 +47,9 @@ class LiveLatency:
         return self._began_ns is not None
 
     def begin(self, began_ns: int, kept_s: int = KEPT_S, *, by_due: bool = False) -> None:
-        """Count from ``began_ns`` on, on this process's clock; ``kept_s``: how many seconds are kept.
+        """Count from ``began_ns`` on, on this process's clock; ``kept_s``: the number of seconds to keep.
 
-        ``by_due``: count received messages also by the second in which they were due.
+        ``by_due``: count received messages also by due second.
         """
         self._began_ns, self._kept_s, self._by_due = began_ns, kept_s, by_due
 
@@ -63,7 +63,7 @@ class LiveLatency:
         self._counts = {}
 
     def received(self, at_ns: int, latency_ns: int | None) -> None:
-        """A message was received. ``latency_ns``: None if it is not known."""
+        """Count a received message. ``latency_ns``: None if it is not known."""
         if self._began_ns is None:
             return
         if latency_ns is None:

@@ -1,7 +1,7 @@
 """Holds the objects that the users of one process share during one run: connections, the start signal, and counts.
 
 The lifecycle creates a `Session` once the brokers are proven and removes it when the run is over. From it users get
-their connections; they report to it when they are ready, wait for the start, and count what they did. In a distributed
+their connections; they report to it when they are ready, wait for the start, and count their work. In a distributed
 run each worker process has its own session, created from the master's messages.
 """
 
@@ -76,8 +76,8 @@ class Go:
     """The start signal. ``producers``: number in the whole run; ``first_index``: index of this process's first
     producer.
 
-    ``live_s``: how many past seconds of receptions are counted by second during the load too (`LiveLatency`).
-    ``by_due``: also by the second in which their messages were due. ``figures``: whether `LiveFigures` are counted, of
+    ``live_s``: the number of past seconds with receptions by second during the load (`LiveLatency`).
+    ``by_due``: also by due second. ``figures``: whether `LiveFigures` are counted, of
     the load or ``with_warm_up``. ``has_others``: whether other processes have producers too.
     """
 
@@ -112,7 +112,7 @@ class RateChange:
 class Tally:
     """Counts of the users of this process so far.
 
-    ``settled``: sends with a final outcome; ``lag``: first attempts by their lateness through our own fault, as a
+    ``settled``: sends with a final outcome; ``lag``: first attempts by the lateness that we caused, as a
     bucket of `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that they
     should have sent before producing stops; no event records these. ``failed_producers``: numbers of the producers
     among them, whose schedules ended then. ``first_errors``: the first error of each of these classes. ``live``:
@@ -235,7 +235,7 @@ class Session:
         place: int | None = None,
         only: int | None = None,
     ) -> LoadClient:
-        """Return a new, unconnected client of a client group, with the protocol of its user class, or of its role:
+        """Return a new, unconnected client of a client group, with the protocol of the user class, or of the role:
         producer or consumer.
 
         ``number``: a number that no connected client has; a new one by default. ``keeps_id``: its client id stays the
@@ -286,7 +286,7 @@ class Session:
         self._clients.remove(client)
 
     def connected(self) -> Counter[tuple[str, str]]:
-        """Return how many clients of each group are connected to each broker now.
+        """Return the number of each group's clients that are connected to each broker now.
 
         Users that share a connection count individually.
         """
@@ -300,12 +300,12 @@ class Session:
         self.tally.ready[user_class] += 1
 
     def note_schedule(self, producer: int, schedule: Schedule) -> None:
-        """For Locust's live statistics only: lets a consumer of this process compute how long a message took."""
+        """For Locust's live statistics only: lets a consumer of this process compute latencies."""
         self._planned_ns[producer] = schedule.planned_ns
         self.own_schedules[producer] = described(schedule)
 
     def take_other_schedules(self, schedules: Mapping[int, DescribedSchedule]) -> None:
-        """Add schedules of producers in other processes, on this process's clock. Time what was received before."""
+        """Add schedules of producers in other processes, on this process's clock. Time earlier receptions."""
         go = self.wait_go()
         for producer, description in schedules.items():
             schedule = schedule_of(description, self.seed, producer)

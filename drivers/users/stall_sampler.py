@@ -29,7 +29,7 @@ A busy machine causes 10 to 20 rows per second; a million reads then take 0.2 s 
 class StallSampler:
     """Samples one process from `start` to `stop`, for the protocols with clients in Python.
 
-    Java clients have their own threads, which continue while the loop stands still. `drivers.jvm.event_buffers` samples
+    Java clients have their own threads, which continue while the loop is stalled. `drivers.jvm.event_buffers` samples
     them.
     """
 
