@@ -11,6 +11,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from datetime import datetime
+from functools import partial
 from itertools import takewhile
 from math import ceil
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any
 from brokerbench.compare.kept_verdicts import verdicts_in
 from brokerbench.compare.session import ComparisonSession, Slot, only_one, why_invalid
 from brokerbench.interrupts import run_guarded
+from brokerbench.progress import RunTimes, UnderWay, duration_text, end_text, first_results, rewritten
 from brokerbench.stored_runs import analyse
 from records.errors import UserError
 from records.percentiles import takes
@@ -148,7 +151,7 @@ def stands(sessions: Sequence[ComparisonSession]) -> list[str]:
 
 def _duration(arms: list[dict[str, Any]], missing: int) -> str:
     took_s = duration_s(arms, missing)
-    return f", about {minutes(took_s)} without the analysis" if took_s else ""
+    return f", about {duration_text(took_s)} without the analysis" if took_s else ""
 
 
 def duration_s(arms: list[dict[str, Any]], missing: int) -> float:
@@ -157,10 +160,6 @@ def duration_s(arms: list[dict[str, Any]], missing: int) -> float:
         return 0.0
     each_s = [float(arm["warm_up_at_most_s"] + arm["expected_load_s"]) for arm in arms]
     return missing * (sum(each_s) / len(each_s) + AROUND_A_RUN_S)
-
-
-def minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def make(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
@@ -175,10 +174,10 @@ def make(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
 
 
 def _all_made(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
-    invalid = Counter[Place]()
+    invalid, times = Counter[Place](), RunTimes()
     while True:
         for session in sessions:
-            _make_missing(session, sessions, invalid, say)
+            _make_missing(session, sessions, invalid, times, say)
         runs = _usable_runs(sessions)
         unanalysed = [run for run in runs.values() if not run.is_analysed]
         if unanalysed:
@@ -205,7 +204,11 @@ def _in_order(sessions: Sequence[ComparisonSession], place: Place) -> tuple[int,
 
 
 def _make_missing(
-    session: ComparisonSession, sessions: Sequence[ComparisonSession], invalid: Counter[Place], say: Say
+    session: ComparisonSession,
+    sessions: Sequence[ComparisonSession],
+    invalid: Counter[Place],
+    times: RunTimes,
+    say: Say,
 ) -> None:
     slots = list(session.slots())
     run_counts = [planned.run_count for planned in sessions]
@@ -214,9 +217,11 @@ def _make_missing(
     while missing := _without_a_run(session):
         slot = missing[0]
         log = session.folder / "logs" / f"{slot.block:02}-{slot.order:02}.log"
-        say(f"run {earlier + slots.index(slot) + 1} of {all_runs}: {scenario}{slot}")
+        this_run = f"run {earlier + slots.index(slot) + 1} of {all_runs}: {scenario}{slot}"
+        say(this_run)
         folders_before, began_s = _folders(session), time.monotonic()
-        with log.open("w", encoding="utf-8") as output:
+        under_way = partial(_under_way(session, sessions, times).line, this_run)
+        with log.open("w", encoding="utf-8") as output, rewritten(under_way):
             status = run_guarded(
                 [*_locust(), *session.arguments(slot), *same_runtime(session, sessions)], output=output
             )
@@ -228,8 +233,31 @@ def _make_missing(
             _note_invalid((session, slot), new_runs[-1], invalid, say)
             continue
         took_s = time.monotonic() - began_s
-        runs_left = sum(len(_without_a_run(planned)) for planned in sessions)
-        say(f"  ended after {took_s:.0f} s{f'; about {minutes(runs_left * took_s)} left' if runs_left else ''}")
+        times.add(session.name, slot.value, took_s)
+        left_s = _left_s(sessions, times)
+        parts = (
+            f"ended after {took_s:.0f} s",
+            first_results(new_runs[-1].read_run()),
+            f"{end_text(left_s, datetime.now())} without the analysis" if left_s else "",
+        )
+        say(f"  {'; '.join(filter(None, parts))}")
+
+
+def _left_s(sessions: Sequence[ComparisonSession], times: RunTimes) -> float | None:
+    """Return how long the missing runs will take; None if no run was made yet."""
+    expected = [times.expected_s(session.name, slot.value) for session in sessions for slot in _without_a_run(session)]
+    return None if None in expected else sum(each for each in expected if each is not None)
+
+
+def _under_way(session: ComparisonSession, sessions: Sequence[ComparisonSession], times: RunTimes) -> UnderWay:
+    """Return the estimates for the first missing run of ``session``, which is made now."""
+    present, *further = _without_a_run(session)
+    later = sessions[sessions.index(session) + 1 :]
+    following = [
+        *map(str, further),
+        *(f"{planned.locustfile.stem}, {slot}" for planned in later for slot in planned.slots()),
+    ]
+    return UnderWay(times.expected_s(session.name, present.value), _left_s(sessions, times), next(iter(following), ""))
 
 
 def same_runtime(session: ComparisonSession, sessions: Sequence[ComparisonSession]) -> list[str]:

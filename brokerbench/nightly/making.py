@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from brokerbench.compare.making import Say, check, duration_s, make, minutes
+from brokerbench.compare.making import Say, check, duration_s, make
 from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, ComparisonSession, planned, require_free
 from brokerbench.errors import sentence
 from brokerbench.nightly.plan import TOPOLOGY, Benchmark, NightlyPlan, refused
+from brokerbench.progress import duration_text
 from records.errors import UserError
 from reports.comparison.arms import arm_name
 from reports.comparison.build import ComparisonInput, compared
@@ -88,7 +89,7 @@ def begin(path: Path, plan: NightlyPlan, night: Sequence[Planned], say: Say) -> 
         comparison.session.begin()
     needed, tests = needed_blocks(max(1, plan.tests)), counted(plan.tests, "gate")
     runs = sum(comparison.session.run_count for comparison in night)
-    about = f", about {minutes(took_s)} without the analysis" if took_s else ""
+    about = f", about {duration_text(took_s)} without the analysis" if took_s else ""
     say(f"{counted(len(night), 'comparison')}, {counted(runs, 'run')}{about}")
     if plan.tests:
         say(

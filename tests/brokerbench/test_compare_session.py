@@ -13,6 +13,7 @@ from brokerbench.compare import making
 from brokerbench.compare.command import planned_sessions
 from brokerbench.compare.making import make, same_runtime
 from brokerbench.compare.session import ComparisonRequest, Slot, only_one, planned, split_values, stray_word
+from brokerbench.progress import RunTimes
 from records.run import RunInfo
 from records.rundir import RunDirectory
 
@@ -185,7 +186,7 @@ def test_the_runs_of_several_scenarios_are_counted_together(tmp_path: Path, monk
     lines: list[str] = []
     monkeypatch.setattr(making, "run_guarded", run_of)
     for session in sessions:
-        making._make_missing(session, sessions, Counter(), lines.append)
+        making._make_missing(session, sessions, Counter(), RunTimes(), lines.append)
     begun = [line.partition(": ")[::2] for line in lines if line.startswith("run ")]
     assert [run for run, _ in begun] == ["run 1 of 4", "run 2 of 4", "run 3 of 4", "run 4 of 4"]
     assert [scenario.partition(",")[0] for _, scenario in begun] == ["steady", "steady", "failover", "failover"]
