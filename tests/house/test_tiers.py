@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,16 @@ def test_each_entry_of_the_slow_ones_names_a_file_that_there_is(pattern: str) ->
     file = pattern.partition("::")[0].replace("\\", "")
     names = [file.replace("(amqp|stomp)", name) for name in ("amqp", "stomp")]
     assert [name for name in names if not (ROOT / "tests" / name).is_file()] == []
+
+
+@pytest.mark.parametrize("pattern", [pattern for pattern in SLOW if "::test_" in pattern])
+def test_each_slow_entry_names_tests(pattern: str) -> None:
+    """A renamed test would run in `make test` again."""
+    file, _, names = pattern.partition("::test_")
+    text = (ROOT / "tests" / file.replace("\\", "").replace("(amqp|stomp)", "stomp")).read_text(encoding="utf-8")
+    alternatives = re.match(r"\(([^()]*)\)", names)
+    prefixes = alternatives[1].split("|") if alternatives else [re.match(r"\w*", names)[0]]  # type: ignore[index]
+    assert [prefix for prefix in prefixes if f"def test_{prefix}" not in text] == []
 
 
 def test_a_slow_cell_of_a_matrix_leaves_the_others() -> None:

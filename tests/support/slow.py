@@ -34,6 +34,7 @@ SLOW = (
     r"lifecycle/test_live\.py::test_a_headless_run",  # webui/test_history.py and test_pages.py have figures and routes
     r"lifecycle/test_order_service\.py::test_orders",  # analysis/test_latency_by_label.py has planted latencies
     r"lifecycle/test_durability\.py::",  # topologies_runtime/test_disks.py has what a disk keeps, and what is left
+    r"planted/test_closed\.py::",  # harness/test_closed_loads.py and drivers/test_schedule_loop.py have the rules
     r"planted/test_freeze\.py::",
     r"planted/test_two_protocols\.py::.*\[(cluster|mesh.*openwire)",  # the first one is in make test
     r"planted/test_message_faults\.py::",
@@ -41,7 +42,7 @@ SLOW = (
     r"planted/test_overload\.py::",  # analysis/test_offered_rate.py has the same queues
     r"planted/test_lying_disk\.py::",  # topologies_runtime/test_disks.py has what a disk keeps
     r"planted/test_stopped_users\.py::",  # drivers/test_ended_users.py has each way in which users end
-    r"distributed/test_workers\.py::test_workers_that_cannot",
+    r"distributed/test_workers\.py::test_unusable_workers",
     r"distributed/test_listening\.py::",  # test_channel.py has each peer that gets nothing
     r"distributed/test_one_run_each\.py::test_(an_impossible|master_and_worker_need|a_taken_port.*forked1)",
     r"webui/test_runs\.py::",
@@ -63,7 +64,7 @@ SLOW = (
     r"topologies_runtime/test_far_links\.py::.*\[containers",
     r"topologies_runtime/test_far_links\.py::test_a_broken_link",
     # the runtimes' contract on processes: a mesh, a kill and a close are in make test
-    r"topologies_runtime/test_contract\.py::test_(a_port_taken|brokers_that_speak_tls|with_an_address|data_is_kept).*\[proc",
+    r"topologies_runtime/test_contract\.py::test_(a_port_taken|brokers_that_speak_tls|bind_host_moves|data_is_kept).*\[proc",
     r"topologies_runtime/test_contract\.py::test_(a_broker_that_dies|a_broker_may_be_absent|a_paused_broker_can).*\[proc",
     r"topologies_runtime/test_processes\.py::test_(brokers_listen|nothing_is_left_soon|brokers_run_on|closing_from)",
     r"topologies_runtime/test_external_brokers\.py::test_(brokers_of_an_authority|brokers_whose|without_management)",
