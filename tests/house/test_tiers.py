@@ -59,7 +59,8 @@ def test_each_slow_entry_names_tests(pattern: str) -> None:
     file, _, names = pattern.partition("::test_")
     text = (ROOT / "tests" / file.replace("\\", "").replace("(amqp|stomp)", "stomp")).read_text(encoding="utf-8")
     alternatives = re.match(r"\(([^()]*)\)", names)
-    prefixes = alternatives[1].split("|") if alternatives else [re.match(r"\w*", names)[0]]  # type: ignore[index]
+    prefixes = [re.split(r"\W", each)[0] for each in (alternatives[1] if alternatives else names).split("|")]
+    prefixes = prefixes if alternatives else prefixes[:1]
     assert [prefix for prefix in prefixes if f"def test_{prefix}" not in text] == []
 
 
