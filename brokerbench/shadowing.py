@@ -49,7 +49,10 @@ def shadowing_file() -> Path | None:
     For a library, only files in the current folder or next to the locustfile count.
     """
     for name in (*OURS, *LIBRARIES):
-        spec = find_spec(name)
+        try:
+            spec = find_spec(name)
+        except ValueError:  # a module that was not imported, such as one that runpy executes under this name
+            continue
         origin = Path(spec.origin).resolve() if spec and spec.origin else None
         if origin is None or PROJECT in origin.parents:
             continue

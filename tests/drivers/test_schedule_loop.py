@@ -139,7 +139,7 @@ def test_a_closed_producer_sends_once_per_answer(bench: Bench, monkeypatch: pyte
 
     monkeypatch.setattr(MemoryNetwork, "_accept", accept_late)
     schedule, producer = ClosedSchedule(bench.now_ns(), 10.0, count=30), bench.producer(in_flight=1)
-    assert producer.keep(schedule, bench.control) == 30
+    assert producer.run(schedule, bench.control) == 30
     assert producer.wait_settled(60)
     rows = bench.recorder.sends
     answered_ns = [row.settled_ns or 0 for row in rows]
@@ -157,7 +157,7 @@ def test_a_closed_producer_sends_once_per_answer(bench: Bench, monkeypatch: pyte
 def test_a_closed_producer_ends_with_the_load(bench: Bench) -> None:
     ends_ns = bench.now_ns() + 200_000_000
     schedule, producer = ClosedSchedule(bench.now_ns(), 10.0, ends_ns=ends_ns), bench.producer(in_flight=1)
-    assert producer.keep(schedule, bench.control) > 1
+    assert producer.run(schedule, bench.control) > 1
     assert bench.control.producing
     assert producer.wait_settled(60)
     assert all(row.due_ns < ends_ns for row in bench.recorder.sends)
@@ -169,7 +169,7 @@ def test_a_closed_producer_waits_for_a_resend(bench: Bench) -> None:
     bench.network.hold_answers("a")
     producer = bench.producer(in_flight=1)
     schedule = ClosedSchedule(bench.now_ns(), 10.0, count=2)
-    keep = threading.Thread(target=producer.keep, args=(schedule, bench.control), daemon=True)
+    keep = threading.Thread(target=producer.run, args=(schedule, bench.control), daemon=True)
     keep.start()
     eventually(lambda: producer.outstanding == 1)
     bench.network.kill("a")

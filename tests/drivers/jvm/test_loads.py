@@ -100,7 +100,7 @@ def test_a_closed_producer_sends_once_per_answer(bench: JavaBench) -> None:
     """Each message may be sent from the moment of the answer to the one before it, and is sent then."""
     producer = bench.opened().producer(queue("closed"), ProducerSettings(body_bytes=64, in_flight=1), run=RUN)
     schedule = ClosedSchedule(time.perf_counter_ns(), 1.0, count=100)
-    assert producer.keep(schedule, Producing()) == 100
+    assert producer.run(schedule, Producing()) == 100
     until(lambda: bench.statistics.settled == 100)
     rows = bench.tables()["sends"]
     assert [row["seq"] for row in rows] == list(range(100))
@@ -113,7 +113,7 @@ def test_a_closed_producer_ends_with_the_load(bench: JavaBench) -> None:
     ends_ns = time.perf_counter_ns() + 500_000_000
     schedule = ClosedSchedule(time.perf_counter_ns(), 1.0, ends_ns=ends_ns)
     producer = bench.opened().producer(queue("ends"), ProducerSettings(body_bytes=64, in_flight=1), run=RUN)
-    sent = producer.keep(schedule, Producing())
+    sent = producer.run(schedule, Producing())
     until(lambda: bench.statistics.settled == sent)
     assert sent > 1
     assert all(row["due_ns"] < ends_ns for row in bench.tables()["sends"])
