@@ -18,7 +18,7 @@ MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
 ROUND_TRIP = "round_trip"
 """From when a request was due until its reply was received: only of runs whose replies came."""
 LAG = "ready_to_sent"
-FROM_DUE = tuple(measure for measure, figure in DURATIONS.items() if figure.from_due)
+DUE_MEASURES = tuple(measure for measure, figure in DURATIONS.items() if figure.from_due)
 Distributions = Mapping[str, Mapping[str, Any]]
 """Rows of distributions by measure."""
 
@@ -111,7 +111,7 @@ def _measures(in_load: Distributions) -> tuple[str, ...]:
 
 def without_due(latency_ms: dict[str, Latency]) -> dict[str, Latency]:
     """Return the measures of a closed load, which has no due times."""
-    return {measure: latency for measure, latency in latency_ms.items() if measure not in FROM_DUE}
+    return {measure: latency for measure, latency in latency_ms.items() if measure not in DUE_MEASURES}
 
 
 def distribution_ms(row: Mapping[str, Any] | None, prefix: str = "") -> Latency:

@@ -116,5 +116,5 @@ def histogram_of(part: Part) -> pl.DataFrame:
     facts = part.run
     timed = histogram.durations(part.sends, part.messages, part.deliveries, facts.stalls, facts.replies)
     if facts.closed:
-        timed = (measured for measured in timed if measured[0] not in figures.FROM_DUE)
+        timed = (measured for measured in timed if measured[0] not in figures.DUE_MEASURES)
     return histogram.latency(timed, facts.timeline, facts.clock_error_ns)

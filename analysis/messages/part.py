@@ -136,15 +136,13 @@ class Part:
     @cached_property
     def connections(self) -> pl.DataFrame:
         """All connection events of the clients in this part."""
-        client = pl.col("client")
-        return self._clients_events("connections", "client", "at_ns", "ended_ns").filter(
-            client % self.run.parts == self.number
-        )
+        in_part = pl.col("client") % self.run.parts == self.number
+        return self._clients_events("connections", in_part, "client", "at_ns", "ended_ns")
 
     @cached_property
     def members(self) -> pl.DataFrame:
         """The connection of each user, of all clients."""
-        return self._clients_events("members", "user", "from_ns")
+        return self._clients_events("members", pl.lit(True), "user", "from_ns")
 
     @cached_property
     def firsts(self) -> pl.DataFrame:
@@ -196,10 +194,10 @@ class Part:
         """Read the rows of this part from some files of a table."""
         return read_part(self._open, files, table, self.number, self.run.parts)
 
-    def _clients_events(self, table: str, client: str, *times: str) -> pl.DataFrame:
+    def _clients_events(self, table: str, condition: pl.Expr, client: str, *times: str) -> pl.DataFrame:
         frame = pl.from_arrow(read_files(self._open, self.run.files[table], table).rows)
         assert isinstance(frame, pl.DataFrame)
-        return on_the_masters_clock(frame, client, times, self.run.processes)
+        return on_the_masters_clock(frame.filter(condition), client, times, self.run.processes)
 
     @property
     def _open(self) -> OpenFile:
