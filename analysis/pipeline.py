@@ -38,7 +38,7 @@ from analysis.tables import (
     with_columns,
 )
 from records.errors import RunUnwritable
-from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, STREAM
+from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, OVERTAKEN_IN_OVERLAPS, STREAM
 from records.results import RESULT_TABLES, WRITTEN_BY_PARTS
 
 TASKS_PER_CORE = 4
@@ -51,6 +51,7 @@ NO_SPACE = "No space left on device"
 _UNWRITABLE = re.compile(r"RunUnwritable: (.+)")
 """The message of a task's error in Spark's message."""
 _BLOCK_FIGURES = ("first_ns", "last_ns", "after_ns")
+_ALL_BEFORE = (Window.unboundedPreceding, -1)
 _AGGREGATES = {"sum": F.sum, "min": F.min, "max": F.max}
 _SPARK_TYPES = {
     pa.string(): "string",
@@ -130,16 +131,31 @@ def merged_rows(rows: DataFrame, names: Sequence[str]) -> DataFrame:
     if HISTOGRAM in schema.names:
         figures = arrow_udf(merged_figures, _spark_type(FIGURES_TYPE))  # type: ignore[call-overload]
         merged = merged.withColumn(HISTOGRAM, figures(TABLE, HISTOGRAM))
-    return _with_overtaken_blocks(merged) if BLOCKS in names else merged
+    for name in names:
+        merged = _ORDERS[name](merged) if name in _ORDERS else merged
+    return merged
 
 
-def _with_overtaken_blocks(merged: DataFrame) -> DataFrame:
+def _overtaken_blocks(merged: DataFrame) -> DataFrame:
     """Remove the blocks that no message of a higher block overtook (`records.merged_tables.BLOCKS`)."""
     first_ns, last_ns, after_ns = (figure_columns(MERGED_TABLES[BLOCKS])[name] for name in _BLOCK_FIGURES)
-    higher = Window.partitionBy(TABLE, *STREAM).orderBy(F.desc("block")).rowsBetween(Window.unboundedPreceding, -1)
+    higher = Window.partitionBy(TABLE, *STREAM).orderBy(F.desc("block")).rowsBetween(*_ALL_BEFORE)
     is_other = F.col(TABLE) != BLOCKS
     with_after = merged.withColumn(after_ns, F.when(~is_other, F.min(first_ns).over(higher)))
     return with_after.where(is_other | (F.col(after_ns) < F.col(last_ns)))
+
+
+def _overtaken_messages(merged: DataFrame) -> DataFrame:
+    """Remove the messages that were not overtaken (`records.merged_tables.OVERTAKEN_IN_OVERLAPS`)."""
+    (overtaken_by,) = figure_columns(MERGED_TABLES[OVERTAKEN_IN_OVERLAPS]).values()
+    arrived_before = Window.partitionBy(TABLE, *STREAM).orderBy("received_ns", "seq").rowsBetween(*_ALL_BEFORE)
+    is_other = F.col(TABLE) != OVERTAKEN_IN_OVERLAPS
+    with_highest = merged.withColumn(overtaken_by, F.when(~is_other, F.max("seq").over(arrived_before)))
+    return with_highest.where(is_other | (F.col("seq") < F.col(overtaken_by)))
+
+
+_ORDERS = {BLOCKS: _overtaken_blocks, OVERTAKEN_IN_OVERLAPS: _overtaken_messages}
+"""What Spark computes from the order of a stream's rows, by merged table."""
 
 
 def _merged_and_written(

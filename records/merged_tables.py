@@ -45,6 +45,9 @@ MERGED_TABLES: dict[str, MergedTable] = {}
 BLOCKS = "blocks"
 """When the messages of each block of a stream arrived. Spark computes after_ns, the earliest first_ns of the higher
 blocks, and keeps the blocks whose last_ns is later."""
+OVERTAKEN_IN_OVERLAPS = "overtaken_in_overlaps"
+"""First deliveries that arrived before the end of an overlap of blocks. Spark computes overtaken_by, the highest seq of
+the stream that arrived before, and keeps the deliveries with a lower seq."""
 DISTRIBUTION = "distribution"
 """The name of the column that holds the figures of a distribution."""
 LESS_OWN = "less_own_"
@@ -97,8 +100,7 @@ _table("first_receipts", {"destination": TEXT}, due_ns="min", received_ns="min")
 # The order of first deliveries (analysis.messages.order).
 _table("overtaken", {**_FIRST_DELIVERY, "overtaken_by": INTEGER})
 _table(BLOCKS, {**STREAM, "block": INTEGER}, first_ns="min", last_ns="max", after_ns="min")
-_table("latecomers", _FIRST_DELIVERY)
-_table("passed_by", {**STREAM, "seq": INTEGER}, overtaken_by="max")
+_table(OVERTAKEN_IN_OVERLAPS, _FIRST_DELIVERY, overtaken_by="max")
 
 # Latencies: histograms and distributions.
 LATENCY_FIGURES: dict[str, Merge] = {

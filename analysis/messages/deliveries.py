@@ -152,11 +152,6 @@ def _resends(sends: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def arrivals(receipts: pl.DataFrame) -> pl.DataFrame:
-    """Return the receipts that are first deliveries, without values of their messages."""
-    return first(_with_copy_numbers(receipts))
-
-
 def _with_copy_numbers(receipts: pl.DataFrame) -> pl.DataFrame:
     """Number the copies. Most messages have a single delivery per subscription and need no sorting."""
     to = [*MESSAGE, "subscription"]

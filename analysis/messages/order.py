@@ -2,13 +2,15 @@
 
 A single part cannot find all of them, as a producer's messages are in many parts. Each part returns the deliveries that
 were overtaken within the part (`overtaken`) and the arrival times of each block of seqs (`blocks`). A block was
-overtaken from another part if any message of a higher block arrived before the block's last message. Spark finds these
-blocks by a window (`analysis.pipeline`). A second pass reads only these blocks: `latecomers` returns their late
-deliveries, and `passed_by` the seqs that had arrived before. The result is exact.
+overtaken if any message of a higher block arrived before the block's last message. Spark finds these blocks by a window
+(`analysis.pipeline`). Their times overlap with those of higher blocks. Only if there are any, a second pass returns the
+deliveries that arrived during the overlaps (`in_overlaps`), and Spark orders them by another window. The result is
+exact.
 """
 
 import polars as pl
 
+from analysis.messages.deliveries import MESSAGE
 from records import merged_tables
 from records.parts import SEQS_PER_BLOCK
 
@@ -43,32 +45,48 @@ def blocks(firsts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def overtaken_from_elsewhere(arrivals: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
-    """Return first deliveries that a message of a higher block overtook. ``entangled``: the merged table blocks."""
-    of_blocks = arrivals.with_columns(_block()).join(entangled.select(*_BLOCK, "after_ns"), _BLOCK)
-    return of_blocks.filter(pl.col("received_ns") > pl.col("after_ns"))
+def overlaps(entangled: pl.DataFrame) -> pl.DataFrame:
+    """Return STREAM, block and until_ns: when the last delivery of this or a lower overtaken block arrived.
+
+    ``entangled``: the merged table blocks.
+    """
+    last_ns = pl.col("last_ns").cum_max().over(STREAM)
+    return entangled.sort("block").select(*_BLOCK, last_ns.alias("until_ns"))
 
 
-def latecomers(firsts: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
-    """Return these deliveries with the columns of `overtaken`, except overtaken_by."""
-    late = overtaken_from_elsewhere(firsts, entangled)
-    return late.select(*STREAM, "seq", "from_broker", "due_ns", "received_ns")
-
-
-def passed_by(arrivals: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:
-    """Return STREAM and seq of the ``late`` deliveries, and overtaken_by: the highest seq that arrived before."""
-    of_streams = arrivals.join(late.select(STREAM).unique(), STREAM, how="semi")
-    highest = of_streams.sort("received_ns").select(
-        *STREAM, "received_ns", pl.col("seq").cum_max().over(STREAM).alias("overtaken_by")
+def messages_in_overlaps(receipts: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
+    """Return the MESSAGE keys of the receipts that arrived during the overlaps, and maybe a few more."""
+    of_blocks = receipts.filter(pl.col("producer").is_in(overlaps["producer"].unique().implode())).with_columns(
+        _block()
     )
-    return (
-        late.select(*STREAM, "seq", "received_ns")
-        .sort("received_ns")
-        .join_asof(
-            highest, on="received_ns", by=STREAM, strategy="backward", allow_exact_matches=False, check_sortedness=False
-        )
-        .filter(pl.col("overtaken_by").is_not_null())
-        .select(*STREAM, "seq", "overtaken_by")
+    arrived = of_blocks.group_by(_BLOCK).agg(pl.min("received_ns"))
+    within = _until(arrived, overlaps).filter(pl.col("received_ns") <= pl.col("until_ns")).select(*_BLOCK, "until_ns")
+    return of_blocks.join(within, _BLOCK).filter(pl.col("received_ns") <= pl.col("until_ns")).select(MESSAGE).unique()
+
+
+def in_overlaps(firsts: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
+    """Return the first deliveries that arrived during the overlaps, with the columns of `overtaken`.
+
+    overtaken_by is null, because the seqs of other parts are unknown.
+    """
+    until_ns = _until(firsts.with_columns(_block()), overlaps)
+    return until_ns.filter(pl.col("received_ns") <= pl.col("until_ns")).select(
+        *STREAM, "seq", "from_broker", "due_ns", "received_ns", pl.lit(None, pl.Int64).alias("overtaken_by")
+    )
+
+
+def together(within_parts: pl.DataFrame, across_parts: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
+    """Return all overtaken deliveries: of blocks that a higher block overtook, those that Spark found. A delivery of
+    another block was overtaken by its own block only, so its part found it."""
+    alone = within_parts.with_columns(_block()).join(entangled, _BLOCK, how="anti")
+    several = across_parts.with_columns(_block()).join(entangled, _BLOCK, how="semi")
+    return pl.concat([alone, several]).drop("block")
+
+
+def _until(rows: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
+    """Add until_ns of each row's block, or of the next lower block with an overlap; null if there is none."""
+    return rows.sort("block").join_asof(
+        overlaps.sort("block"), on="block", by=STREAM, strategy="backward", check_sortedness=False
     )
 
 

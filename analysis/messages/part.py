@@ -148,11 +148,6 @@ class Part:
     def firsts(self) -> pl.DataFrame:
         return deliveries.first(self.deliveries)
 
-    @cached_property
-    def arrivals(self) -> pl.DataFrame:
-        """Receipts that are first deliveries, for computations that need no sends."""
-        return deliveries.arrivals(self.receipts)
-
     def narrowed(self, messages: pl.DataFrame) -> "Part":
         """Return the same part with only some of its messages."""
         few = replace(self)

@@ -11,9 +11,8 @@ from analysis.events.routes import unexplained
 from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.messages import accounting, deliveries, examples, left_behind, order
 from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
-from analysis.messages.deliveries import MESSAGE
 from analysis.messages.part import Part
-from records.merged_tables import BLOCKS
+from records.merged_tables import BLOCKS, OVERTAKEN_IN_OVERLAPS
 from records.messages import Destinations, FirstReceiptSpread
 from records.results import REORDERED
 from records.schemas import UNKNOWN
@@ -86,17 +85,12 @@ def _unsent(left: pl.DataFrame) -> int:
 
 def _out_of_order(run: Run, merged: MergedTables) -> pl.DataFrame:
     """Return first deliveries of the whole run that were received out of order."""
-    late = merged["overtaken"]
+    within_parts = merged["overtaken"]
     if BLOCKS not in merged or (entangled := merged[BLOCKS]).is_empty():
-        return late
-    latecomers = run.compute("messages: latecomers", {"latecomers": partial(_latecomers, entangled=entangled)})[
-        "latecomers"
-    ]
-    candidates = pl.concat([late.drop("overtaken_by"), latecomers]).unique([*order.STREAM, "seq"])
-    passed = run.compute("messages: what passed latecomers", {"passed_by": partial(_passed_by, late=candidates)})[
-        "passed_by"
-    ]
-    return candidates.join(passed, [*order.STREAM, "seq"])
+        return within_parts
+    in_overlaps = partial(_in_overlaps, overlaps=order.overlaps(entangled))
+    across_parts = run.compute("messages: order across parts", {OVERTAKEN_IN_OVERLAPS: in_overlaps})
+    return order.together(within_parts, across_parts[OVERTAKEN_IN_OVERLAPS], entangled)
 
 
 def _counts(part: Part) -> pl.DataFrame:
@@ -123,13 +117,9 @@ def _blocks(part: Part) -> pl.DataFrame:
     return order.blocks(part.firsts)
 
 
-def _latecomers(part: Part, entangled: pl.DataFrame) -> pl.DataFrame:
-    late = order.overtaken_from_elsewhere(part.arrivals, entangled)
-    return order.latecomers(part.narrowed(late.select(MESSAGE).unique()).firsts, entangled)
-
-
-def _passed_by(part: Part, late: pl.DataFrame) -> pl.DataFrame:
-    return order.passed_by(part.arrivals, late)
+def _in_overlaps(part: Part, overlaps: pl.DataFrame) -> pl.DataFrame:
+    messages = order.messages_in_overlaps(part.receipts, overlaps)
+    return order.in_overlaps(part.narrowed(messages).firsts, overlaps)
 
 
 def _left_behind(part: Part) -> pl.DataFrame:

@@ -13,16 +13,17 @@ from pyspark.sql import SparkSession
 
 from analysis import pipeline, tables
 from analysis.events.run import RowsOfPart
+from analysis.messages import order
 from analysis.messages.part import Part
 from analysis.pipeline import RunLocations
 from analysis.tables import CELLS, MergedRows, add_up, merged, packed, typed, unpacked
 from records.errors import RunUnwritable
-from records.merged_tables import BLOCKS, DISTRIBUTION_TYPE, MERGED_TABLES, MergedTable
+from records.merged_tables import BLOCKS, DISTRIBUTION_TYPE, MERGED_TABLES, OVERTAKEN_IN_OVERLAPS, MergedTable
 from records.parts import SEQS_PER_BLOCK
 from records.percentiles import SHARES, quantiles_ns
 from records.results import RESULT_TABLES
 from tests.analysis.runs import due_of, make, receive, send
-from tests.analysis.topics import facts_of, merged_here, overtaken_blocks
+from tests.analysis.topics import facts_of, merged_here, ordered, overtaken_blocks
 
 PARTS = 8
 RANDOM_VALUES = {
@@ -67,9 +68,9 @@ def expected(name: str) -> list[tuple[object, ...]]:
 def expected_result(name: str) -> list[tuple[object, ...]]:
     """Compute figures of distributions from the buckets in plain Python, like `records.percentiles`."""
     table = MERGED_TABLES[name]
-    if name == BLOCKS:
+    if name in (BLOCKS, OVERTAKEN_IN_OVERLAPS):
         rows = merged(table, pl.concat(random_rows(number, table) for number in range(PARTS)))
-        return in_order(overtaken_blocks(rows))
+        return in_order(ordered(name, rows))
     if not table.is_distribution:
         return expected(name)
     rows = merged(table, pl.concat(random_rows(number, table) for number in range(PARTS)))
@@ -198,6 +199,32 @@ def test_a_window_finds_the_blocks_that_a_higher_one_overtook(spark: SparkSessio
     expected_blocks = overtaken_blocks(merged(table, pl.concat(parts)))
     assert 10 < expected_blocks.height < 86
     assert in_order(found[BLOCKS]) == in_order(expected_blocks)
+    assert found["flaps"]["flaps"].to_list() == [2]
+
+
+def random_arrivals(part: Part) -> pl.DataFrame:
+    """First deliveries of few streams, most of which arrived in order."""
+    chance = random.Random(part.number)
+    rows = []
+    for producer in range(4):
+        for seq in range(part.number, 60, 2):
+            stream = {"consumer": 1, "producer": producer, "destination": "queue://q", "subscription": "q"}
+            received_ns = seq * 100 + chance.choice([0, 0, 0, 100, 250, -300])
+            values = {"from_broker": "a", "due_ns": seq, "received_ns": received_ns, "overtaken_by": None}
+            rows.append({**stream, "seq": seq, **values})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+@pytest.mark.spark
+def test_a_window_finds_messages_that_a_higher_seq_overtook(spark: SparkSession, tmp_path: Path) -> None:
+    facts = facts_of(make(tmp_path, lambda recorder: send(recorder, 1, due_of(1))), 2)
+    asked = {OVERTAKEN_IN_OVERLAPS: random_arrivals, "flaps": _one}
+    found = pipeline.compute(spark, facts, asked, RunLocations(None, tmp_path))
+    table = MERGED_TABLES[OVERTAKEN_IN_OVERLAPS]
+    arrived = pl.concat(typed(table, random_arrivals(Part(facts, number))) for number in range(2))
+    expected_rows = order.overtaken(arrived)
+    assert 20 < expected_rows.height < 200
+    assert in_order(found[OVERTAKEN_IN_OVERLAPS].select(expected_rows.columns)) == in_order(expected_rows)
     assert found["flaps"]["flaps"].to_list() == [2]
 
 

@@ -9,7 +9,7 @@ from analysis.events.run import Compute, MergedTables, RowsOfPart, Run, Topic, T
 from analysis.jobs import TOPICS, conclude
 from analysis.messages.part import Part, RunFacts
 from analysis.tables import TABLE, Merged, MergedRows, figures_of, packed
-from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, STREAM
+from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, OVERTAKEN_IN_OVERLAPS, STREAM
 from records.reader import inspect, seal
 from records.results import WRITTEN_BY_PARTS, added_up
 from records.rundir import RunDirectory
@@ -37,9 +37,7 @@ def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] 
 
 def merged_here(rows: MergedRows, names: tuple[str, ...]) -> Merged:
     """Return the merged rows of these tables as Spark's plan returns them."""
-    everything = packed(
-        {name: overtaken_blocks(rows[name]) if name == BLOCKS else rows[name] for name in names} if names else {}
-    )
+    everything = packed({name: ordered(name, rows[name]) for name in names})
     if HISTOGRAM in everything.schema.names:
         place = everything.schema.names.index(HISTOGRAM)
         figures = figures_of(everything[TABLE].combine_chunks(), everything[HISTOGRAM].combine_chunks())
@@ -47,11 +45,24 @@ def merged_here(rows: MergedRows, names: tuple[str, ...]) -> Merged:
     return Merged(everything, names)
 
 
+def ordered(name: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the merged rows of a table after the windows of Spark's plan."""
+    orders = {BLOCKS: overtaken_blocks, OVERTAKEN_IN_OVERLAPS: overtaken_messages}
+    return orders[name](rows) if name in orders else rows
+
+
 def overtaken_blocks(blocks: pl.DataFrame) -> pl.DataFrame:
     """Return the merged blocks that a message of a higher block overtook, with after_ns."""
     higher_ns = pl.col("first_ns").reverse().cum_min().forward_fill().reverse().shift(-1)
     with_after = blocks.sort("block").with_columns(higher_ns.over([*STREAM]).alias("after_ns"))
     return with_after.filter(pl.col("after_ns") < pl.col("last_ns"))
+
+
+def overtaken_messages(firsts: pl.DataFrame) -> pl.DataFrame:
+    """Return the first deliveries that a higher seq of their stream overtook, with overtaken_by."""
+    highest_before = pl.col("seq").cum_max().forward_fill().shift(1).over([*STREAM])
+    with_highest = firsts.sort("received_ns", "seq").with_columns(highest_before.alias("overtaken_by"))
+    return with_highest.filter(pl.col("seq") < pl.col("overtaken_by"))
 
 
 def facts_of(directory: RunDirectory, parts: int) -> RunFacts:
