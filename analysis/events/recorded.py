@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from analysis.events.run import RowsOfPart
+from analysis.packed_keys import is_repeated
 from records.digests import RESTORE
 from records.seal import ChangedGroup, changed_rows
 
@@ -45,9 +46,10 @@ def _left_out(part: Any) -> pl.DataFrame:
 def _repeated_sends(part: Any) -> pl.DataFrame:
     """Return one row per file and part with repeated sends: how many rows in the file repeat a send."""
     keys = part.sends.select(SEND)
-    if keys.n_unique() == keys.height:
+    several = is_repeated(keys, SEND)
+    if several is None:
         return pl.DataFrame(schema=REPEATED)
-    repeated = keys.filter(keys.is_duplicated()).unique()
+    repeated = keys.filter(several).unique()
     counts = []
     for file in part.run.files["sends"]:
         rows = pl.from_arrow(part.read("sends", [file]).rows.select(SEND))

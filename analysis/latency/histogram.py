@@ -5,12 +5,15 @@ Each subscription's first receipt of a message is timed. Nothing is clamped: neg
 
 from collections.abc import Collection, Iterator, Sequence
 
+import numpy as np
 import polars as pl
 
 from analysis.events.stalls import Stalls, with_read_late_ns
 from analysis.events.timeline import Timeline
 from analysis.messages.deliveries import first
+from analysis.packed_keys import PACKED, ROW, by_number, grouped, packed
 from records.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS
+from records.merged_tables import BUCKET
 
 KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "second", "in_fault", "bucket"]
 FIGURES = {
@@ -110,15 +113,14 @@ def latency(durations: Iterator[tuple[str, pl.DataFrame]], timeline: Timeline, c
 
 def added_up(rows: pl.DataFrame, key: Sequence[str] = KEY) -> pl.DataFrame:
     """Merge rows of several measures, paths or parts to one row per ``key``."""
-    return _grouped(rows, key, *(figure for name, figure in FIGURES.items() if name in rows.columns))
+    return grouped(rows, key, *(figure for name, figure in FIGURES.items() if name in rows.columns))
 
 
 def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_error_ns: int) -> pl.DataFrame:
     """Return the histogram of one measure, both as recorded and less the generator's own delay."""
     due_ns = pl.col("due_ns")
-    names = (pl.col("from_broker"), pl.col("to_broker"), pl.lit(measure).alias("measure"))
     timed = durations.select(
-        *(name.cast(pl.Categorical) for name in names),  # few distinct values
+        *(pl.col(name).cast(pl.Categorical) for name in ("from_broker", "to_broker")),  # few distinct values
         *("hops", "read_late_ns"),
         timeline.phase(due_ns).alias("phase"),
         timeline.second_of(due_ns).alias("second"),
@@ -126,7 +128,8 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
         (pl.col("until_ns") - pl.col("from_ns")).alias("took_ns"),
         (pl.col("until_ns") - pl.col("from_ns") - pl.col("own_ns")).alias("less_own_ns"),
     )
-    return bucketed(timed, KEY, clock_error_ns)
+    histogram = bucketed(timed, [name for name in KEY if name != "measure"], clock_error_ns)
+    return histogram.with_columns(pl.lit(measure).cast(pl.Categorical).alias("measure"))
 
 
 def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl.DataFrame:
@@ -135,9 +138,17 @@ def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl
     ``timed``: took_ns, less_own_ns, read_late_ns, and the other columns of the key.
     """
     took_ns, less_own_ns = pl.col("took_ns"), pl.col("less_own_ns")
-    whole = _grouped(
-        timed.with_columns(bucket(took_ns).alias("bucket")),
-        key,
+    others = [name for name in key if name != BUCKET]
+    buckets, less_own_buckets = buckets_of(timed["took_ns"]), buckets_of(timed["less_own_ns"])
+    lowest, span = _extent(buckets, less_own_buckets)
+    numbers, room = packed(timed, others)
+    assert room * span < 2**63, "more paths, seconds and buckets than a number has room for"
+
+    def groups(buckets: pl.Series, *figures: pl.Expr) -> pl.DataFrame:
+        return by_number(timed, numbers * span + (buckets - lowest).fill_null(span - 1), *figures)
+
+    whole = groups(
+        buckets,
         pl.len().cast(pl.Int64).alias("count"),
         (took_ns < -clock_error_ns).sum().cast(pl.Int64).alias("impossible"),
         took_ns.min().alias("min_ns"),
@@ -145,54 +156,43 @@ def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl
     )
     if (timed["took_ns"] == timed["less_own_ns"]).all():  # then no message was read late, either
         same = {"count": "count_less_own", "min_ns": "less_own_min_ns", "max_ns": "less_own_max_ns"}
-        return whole.with_columns(pl.col(name).alias(copied_to) for name, copied_to in same.items())
-    least_ns = pl.when(pl.col("read_late_ns") > 0).then(took_ns).otherwise(less_own_ns)
-    less_own = _grouped(
-        timed.with_columns(bucket(less_own_ns).alias("bucket")),
-        key,
-        pl.len().cast(pl.Int64).alias("count_less_own"),
-        least_ns.min().alias("less_own_min_ns"),
-        less_own_ns.max().alias("less_own_max_ns"),
+        figures = whole.with_columns(pl.col(name).alias(copied_to) for name, copied_to in same.items())
+    else:
+        least_ns = pl.when(pl.col("read_late_ns") > 0).then(took_ns).otherwise(less_own_ns)
+        less_own = groups(
+            less_own_buckets,
+            pl.len().cast(pl.Int64).alias("count_less_own"),
+            least_ns.min().alias("less_own_min_ns"),
+            less_own_ns.max().alias("less_own_max_ns"),
+        )
+        figures = whole.join(less_own, PACKED, how="full", coalesce=True).with_columns(
+            pl.coalesce(ROW, f"{ROW}_right").alias(ROW), pl.col("count", "count_less_own", "impossible").fill_null(0)
+        )
+    code = pl.col(PACKED) % span
+    keys = timed.select(others)[figures[ROW]]
+    found = figures.select(
+        pl.when(code != span - 1).then(code + lowest).cast(pl.Int32).alias(BUCKET),
+        *(name for name in FIGURES),
     )
-    figures = pl.concat([whole, less_own], how="diagonal")
-    return added_up(figures.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0)), key)
+    return pl.concat([keys, found], how="horizontal")
 
 
-def bucket(value_ns: pl.Expr) -> pl.Expr:
-    """Return the bucket (Int32) of a column of |ns| < 2**63; null for null.
+def _extent(*buckets: pl.Series) -> tuple[int, int]:
+    """Return the lowest bucket, and the number of codes for the buckets from there on; the last code is of null."""
+    together = pl.concat(buckets)
+    lowest, highest = together.min(), together.max()
+    return (0, 1) if lowest is None else (int(lowest), int(highest) - int(lowest) + 2)  # type: ignore[arg-type]
 
-    The logarithm of a double may put a value near a power of two into the neighboring octave. Both octaves have the
-    same bucket number at their border, so the result is still correct.
+
+def buckets_of(values_ns: pl.Series) -> pl.Series:
+    """Return the bucket (Int64) of each of |ns| < 2**63; null for null.
+
+    A double may put a value below a power of two into the octave above. Both octaves have the same bucket number at
+    their border, so the result is still correct.
     """
-    magnitude = value_ns.abs()
-    octave = magnitude.clip(1).cast(pl.Float64).log(2).floor().cast(pl.Int64)
-    dropped_bits = (octave - (LINEAR_BITS - 1)).clip(0)
-    mantissa = magnitude // pl.lit(2, pl.Int64).pow(dropped_bits)
-    return ((dropped_bits * BUCKETS_PER_OCTAVE + mantissa) * value_ns.sign()).cast(pl.Int32)
-
-
-def _grouped(rows: pl.DataFrame, key: Sequence[str], *figures: pl.Expr) -> pl.DataFrame:
-    """Return the key and figures of each group. Packing the key into one integer takes a fifth of the time."""
-    packed, room = pl.lit(0, pl.Int64), 1
-    for name in key:
-        codes, span = _codes(rows[name])
-        room *= span
-        packed = packed * span + pl.lit(codes)
-    assert room < 2**63, "more paths, seconds and buckets than a number has room for"
-    numbered = rows.with_row_index("row").with_columns(packed.alias("packed"))
-    groups = numbered.group_by("packed").agg(pl.first("row"), *figures)
-    keys = rows.select(key)[groups["row"]]
-    return pl.concat([keys, groups.drop("packed", "row")], how="horizontal")
-
-
-def _codes(values: pl.Series) -> tuple[pl.Series, int]:
-    """Return a code from 0 on for each value, and the number of possible codes."""
-    if values.dtype == pl.String:
-        values = values.cast(pl.Categorical)
-    codes = values.to_physical().cast(pl.Int64)
-    low, high = codes.min(), codes.max()
-    if low is None or high is None:
-        return codes.fill_null(0), 1
-    codes = codes - low
-    span = int(high) - int(low) + 1  # type: ignore[arg-type]
-    return codes.fill_null(span), span + 1
+    values = values_ns.fill_null(0).to_numpy()
+    magnitudes = np.abs(values)
+    _, bits = np.frexp(magnitudes.astype("float64"))
+    dropped_bits = np.maximum(bits - LINEAR_BITS, 0)
+    buckets = pl.Series(BUCKET, (dropped_bits * BUCKETS_PER_OCTAVE + (magnitudes >> dropped_bits)) * np.sign(values))
+    return buckets.set(values_ns.is_null(), None) if values_ns.null_count() else buckets

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from analysis.events.timeline import Timeline
 from analysis.messages.deliveries import first
+from analysis.packed_keys import grouped
 
 BEFORE_S = 10
 """Number of seconds before an event that serve as the baseline."""
@@ -34,8 +35,9 @@ def rates(
 
     def counted(event: str, frame: pl.DataFrame, at_ns: pl.Expr, due_ns: pl.Expr, broker: str) -> pl.DataFrame:
         at_s, phase = timeline.second_of(at_ns).alias("second"), timeline.phase(due_ns).alias("phase")
-        moments = frame.filter(at_ns.is_not_null()).group_by(at_s, phase, pl.col(broker).alias("broker"))
-        return moments.agg(pl.len().cast(pl.Int64).alias("count")).with_columns(pl.lit(event).alias("event"))
+        moments = frame.filter(at_ns.is_not_null()).select(at_s, phase, pl.col(broker).alias("broker"))
+        counts = grouped(moments, moments.columns, pl.len().cast(pl.Int64).alias("count"))
+        return counts.with_columns(pl.lit(event).alias("event"))
 
     moments = pl.concat(
         [

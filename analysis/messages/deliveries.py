@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from analysis.packed_keys import is_repeated
 from records.schemas import UNKNOWN
 
 MESSAGE = ["producer", "seq"]
@@ -156,17 +157,19 @@ def _with_copy_numbers(receipts: pl.DataFrame) -> pl.DataFrame:
     """Number the copies. Most messages have a single delivery per subscription and need no sorting."""
     to = [*MESSAGE, "subscription"]
     receipts = receipts.filter(pl.col("integrity").is_in(IDENTIFIED))
-    several = receipts.group_by(to).len().filter(pl.col("len") > 1).select(to)
-    once = receipts.join(several, to, how="anti").with_columns(
+    several = is_repeated(receipts, to)
+    once = (receipts if several is None else receipts.filter(~several)).with_columns(
         pl.lit(1, pl.Int32).alias("copy"),
         pl.col("attempt").alias("first_attempt"),
         pl.col("received_ns").alias("first_received_ns"),
         pl.lit(False).alias("duplicate"),
         pl.lit(False).alias("by_resend"),
     )
+    if several is None:
+        return once
     further = (pl.col("copy") > 1) & ~pl.col("redelivered")
     copies = (
-        receipts.join(several, to, how="semi")
+        receipts.filter(several)
         .sort("received_ns", "attempt", "consumer", "redelivered", "broker", "integrity")
         .with_columns(
             (pl.col("attempt").cum_count().over(to)).cast(pl.Int32).alias("copy"),

@@ -26,7 +26,7 @@ def left_behind(leftovers: pl.DataFrame, outcomes: pl.DataFrame, messages: pl.Da
     open_ones = messages.filter(pl.col("outcome") == "in_doubt").select(*MESSAGE, pl.lit("in_doubt").alias("in_doubt"))
     in_doubt = open_ones.join(received, MESSAGE, how="anti")
     ours = leftovers.filter(pl.col("producer") != UNKNOWN).with_columns(place_name().alias("found_at"))
-    sent = messages.select(*MESSAGE, pl.lit(True).alias("sent"))
+    sent = messages.select(MESSAGE).join(ours, MESSAGE, how="semi").with_columns(pl.lit(True).alias("sent"))
     unsent = pl.when(pl.col("sent").is_null()).then(pl.lit(UNSENT))
     counted = (
         ours.join(there, [*MESSAGE, "found_at"], how="left")
@@ -40,7 +40,8 @@ def left_behind(leftovers: pl.DataFrame, outcomes: pl.DataFrame, messages: pl.Da
 
 def unsent(leftovers: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
     """Return the leftovers of this run without a recorded send."""
-    return leftovers.filter(pl.col("producer") != UNKNOWN).join(messages.select(MESSAGE), MESSAGE, how="anti")
+    ours = leftovers.filter(pl.col("producer") != UNKNOWN)
+    return ours.join(messages.select(MESSAGE).join(ours, MESSAGE, how="semi"), MESSAGE, how="anti")
 
 
 def most_first(left_behind: pl.DataFrame) -> list[LeftBehind]:

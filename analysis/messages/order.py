@@ -11,6 +11,7 @@ exact.
 import polars as pl
 
 from analysis.messages.deliveries import MESSAGE
+from analysis.packed_keys import PACKED, ROW, grouped, packed
 from records import merged_tables
 from records.parts import SEQS_PER_BLOCK
 
@@ -26,22 +27,22 @@ def overtaken(firsts: pl.DataFrame) -> pl.DataFrame:
     received_ns, and overtaken_by, the highest seq received earlier. Deliveries with the same time have no order: they
     are sorted by seq, so none of them counts as overtaken by another.
     """
-    highest_before = pl.col("seq").cum_max().shift(1).over(STREAM)
-    return (
-        firsts.select(*STREAM, "seq", "from_broker", "due_ns", "received_ns")
-        .sort("received_ns", "seq")
+    arrived = firsts.select("seq", "received_ns", packed(firsts, STREAM)[0]).with_row_index(ROW)
+    highest_before = pl.col("seq").cum_max().shift(1).over(PACKED)
+    late = (
+        arrived.sort("received_ns", "seq")
         .with_columns(highest_before.alias("overtaken_by"))
         .filter(pl.col("seq") < pl.col("overtaken_by"))
     )
+    found = firsts.select(*STREAM, "seq", "from_broker", "due_ns", "received_ns")[late[ROW]]
+    return found.with_columns(late["overtaken_by"])
 
 
 def blocks(firsts: pl.DataFrame) -> pl.DataFrame:
     """Return one row per stream and block of seqs: when its first and its last message were received."""
-    return (
-        firsts.with_columns(_block())
-        .group_by(_BLOCK)
-        .agg(pl.min("received_ns").alias("first_ns"), pl.max("received_ns").alias("last_ns"))
-        .with_columns(pl.lit(None, pl.Int64).alias("after_ns"))
+    times_ns = (pl.min("received_ns").alias("first_ns"), pl.max("received_ns").alias("last_ns"))
+    return grouped(firsts.with_columns(_block()), _BLOCK, *times_ns).with_columns(
+        pl.lit(None, pl.Int64).alias("after_ns")
     )
 
 
@@ -59,7 +60,7 @@ def messages_in_overlaps(receipts: pl.DataFrame, overlaps: pl.DataFrame) -> pl.D
     of_blocks = receipts.filter(pl.col("producer").is_in(overlaps["producer"].unique().implode())).with_columns(
         _block()
     )
-    arrived = of_blocks.group_by(_BLOCK).agg(pl.min("received_ns"))
+    arrived = grouped(of_blocks, _BLOCK, pl.min("received_ns"))
     within = _until(arrived, overlaps).filter(pl.col("received_ns") <= pl.col("until_ns")).select(*_BLOCK, "until_ns")
     return of_blocks.join(within, _BLOCK).filter(pl.col("received_ns") <= pl.col("until_ns")).select(MESSAGE).unique()
 
