@@ -13,6 +13,9 @@ earlier.
 Messages that were due while brokers held the producer back are sent late, one after the other. A broker may accept them
 slowly, so each of these writes releases the next message. Later messages have no excuse: a slow generator is late.
 
+Until such a message is sent, the producer *catches up*. It may take as long as it was held back: if it is not done by
+then, the generator itself is too slow.
+
 The Java loop has the same rule: drivers/java/brokerbench/Readiness.java.
 
 A producer is *blocked* while a broker accepts nothing from it for a second or more. With STOMP and OpenWire a full
@@ -36,6 +39,9 @@ class Readiness:
     def __init__(self) -> None:
         self._held_until_ns = self._released_ns = 0
         self._woke_ns = self._late_ns = 0
+        self._wrote_ns = 0  # the end of the last write
+        self._last_due_ns: int | None = None  # the due time of its message
+        self._catch_up_ns = 0  # until when it may catch up
 
     def __repr__(self) -> str:
         return f"Readiness(released {self._released_ns}, woke {self._woke_ns}, {self._late_ns} late)"
@@ -46,15 +52,27 @@ class Readiness:
 
     def released(self, at_ns: int) -> None:
         """The brokers held the producer back until ``at_ns``. A time before the last one changes nothing."""
-        if at_ns > self._released_ns:
-            self._held_until_ns = self._released_ns = at_ns
+        self._held(max(self._wrote_ns, self._woke_ns), at_ns)
+
+    def _held(self, since_ns: int, until_ns: int) -> None:
+        if until_ns <= self._released_ns:
+            return
+        if since_ns:  # otherwise nothing was due yet
+            self._catch_up_ns = max(self._catch_up_ns, until_ns + max(0, until_ns - since_ns))
+        self._held_until_ns = self._released_ns = until_ns
 
     def wrote(self, due_ns: int, began_ns: int, ended_ns: int) -> None:
         """The write of this message took from ``began_ns`` to ``ended_ns``: a broker may have blocked it."""
         if ended_ns - began_ns >= LONG_WRITE_NS:
-            self.released(ended_ns)
+            self._held(began_ns, ended_ns)
         elif due_ns < self._held_until_ns:
             self._released_ns = max(self._released_ns, ended_ns)
+        self._wrote_ns, self._last_due_ns = ended_ns, due_ns
+
+    def catches_up(self, now_ns: int) -> bool:
+        """Whether the producer still sends messages that became due while the brokers held it back."""
+        last_due_ns = self._last_due_ns
+        return last_due_ns is not None and last_due_ns < self._held_until_ns and now_ns < self._catch_up_ns
 
     def ready_ns(self, due_ns: int) -> int:
         """Return the earliest time when the message could have been sent."""

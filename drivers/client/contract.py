@@ -178,7 +178,10 @@ class ScheduledProducer(Protocol):
 
     @property
     def held_back(self) -> bool:
-        """Whether it waits for the brokers, or did before its last message: for in-flight room, a write, a commit."""
+        """Whether it waits for the brokers, or did before its last message: for in-flight room, a write, a commit.
+
+        Also whether it still catches up after such a wait (`drivers.client.backpressure`).
+        """
 
     def run(self, schedule: Schedule, control: LoadControl) -> int:
         """Send each message when it is due, until the schedule or producing ends; return the number begun.

@@ -37,8 +37,9 @@ class ScheduleLoop:
     @property
     def held_back(self) -> bool:
         """See `drivers.client.contract.ScheduledProducer`."""
-        since_ns = self._writing_since_ns
-        return self._was_blocked or (since_ns > 0 and self._clock() - since_ns > LONG_WRITE_NS)
+        since_ns, now_ns = self._writing_since_ns, self._clock()
+        writes_long = since_ns > 0 and now_ns - since_ns > LONG_WRITE_NS
+        return self._was_blocked or writes_long or self._readiness.catches_up(now_ns)
 
     @property
     def outstanding(self) -> int:

@@ -7,8 +7,10 @@ own form, with the options that have the same meaning.
         becomes (tcp://a:1,tcp://b:2)?reconnectAttempts=0&failoverAttempts=-1&callFailoverTimeout=3000&…
 
 `reconnectAttempts` counts tries of the lost broker, `failoverAttempts` counts passes over the list. A failover URI
-means no tries of the lost broker, and as many passes as the URI says. If a user writes Core's own options, only these
-are used.
+means no tries of the lost broker, and as many passes as the URI says. With one broker in the list, tries of the lost
+broker are passes over the list, so `reconnectAttempts` has their number: after a pass whose last broker accepted the
+connection, the library (2.44.0) waits for the back-off delay before the client can send; after a successful try it
+does not. If a user writes Core's own options, only these are used.
 """
 
 from collections.abc import Callable, Iterator
@@ -46,7 +48,7 @@ def load_uri(uri: FailoverUri) -> str:
     """Return a failover URI in the form of Core's own client."""
     own_uris = map(uri.effective, uri.servers)
     servers = ",".join(_written(server.scheme, server.address, server.query) for server in own_uris)
-    pairs = uri.core or tuple(_translated(uri.options))
+    pairs = uri.core or tuple(_translated(uri.options, only_one=len(uri.servers) == 1))
     return f"({servers})?" + "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in pairs)
 
 
@@ -62,12 +64,12 @@ def _written(scheme: str, where: str, query: str) -> str:
     return f"tcp://{where}" + (f"?{options}" if options else "")
 
 
-def _translated(options: FailoverOptions) -> Iterator[tuple[str, str]]:
+def _translated(options: FailoverOptions, *, only_one: bool) -> Iterator[tuple[str, str]]:
     passes = options.max_reconnect_attempts
     at_start = passes if options.startup_max_reconnect_attempts == NO_LIMIT else options.startup_max_reconnect_attempts
     growth = options.reconnect_delay_exponent if options.use_exponential_back_off else 1.0
-    yield "reconnectAttempts", "0"
-    yield "failoverAttempts", str(_tries(passes))
+    yield "reconnectAttempts", str(_tries(passes) if only_one else 0)
+    yield "failoverAttempts", str(0 if only_one else _tries(passes))
     yield "initialConnectAttempts", str(_tries(at_start))
     yield "retryInterval", str(options.reconnect_delay_ms)
     yield "retryIntervalMultiplier", str(growth)

@@ -3,6 +3,10 @@
 Messages that they take are missing although no broker lost them. A broker lists its consumers with their client ids.
 The client ids of this run begin with its tag (`drivers.users.session`). Listing costs a broker more than a sample, so
 consumers are listed when their number has changed, and otherwise every LOOK_ANYWAY_S.
+
+A Core consumer that reconnects has no client id at first, and other clients may never have one. So a consumer without
+an id is listed again until it has one. It belongs to another client if it leaves without one, or still has none at the
+end of the watch, unless its address is that of a socket of this run's processes on this machine.
 """
 
 import logging
@@ -10,8 +14,10 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
+
+import psutil
 
 from topologies.management.contract import management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
@@ -23,9 +29,11 @@ from topologies.model.topology import Topology
 log = logging.getLogger("brokerbench")
 
 LOOK_ANYWAY_S = 10.0
+NAMELESS_LOOK_S = 2.0  # while a consumer has no client id
 END_TIMEOUT_S = 10.0
 MOST_NAMED = 5
 METRIC = "other_consumers"
+MAPPED = "::ffff:"  # before the IPv4 address of an IPv6 socket, as in Java
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,38 @@ def sentence(found: Collection[tuple[str, BrokerConsumer]]) -> str:
     )
 
 
+class NamelessConsumers:
+    """The consumers of one broker that have no client id yet, without those on the run's own sockets."""
+
+    def __init__(self) -> None:
+        self.waiting: frozenset[BrokerConsumer] = frozenset()
+        self._own: frozenset[BrokerConsumer] = frozenset()
+
+    def left(self, listed: Collection[BrokerConsumer]) -> list[BrokerConsumer]:
+        """Return the waiting consumers that left without an id. Pure."""
+        there = {(consumer.queue, consumer.address) for consumer in listed}
+        return sorted(consumer for consumer in self.waiting if (consumer.queue, consumer.address) not in there)
+
+    def update(self, nameless: Collection[BrokerConsumer], own_sockets: Callable[[], Collection[str]]) -> None:
+        """Replace the waiting consumers. ``own_sockets`` is called only if there are new consumers without an id."""
+        new = frozenset(nameless) - self.waiting - self._own
+        sockets = own_sockets() if new else ()
+        own = frozenset(consumer for consumer in new if consumer.address in sockets)
+        self._own = (self._own & frozenset(nameless)) | own
+        self.waiting = frozenset(nameless) - self._own
+
+
+def own_sockets() -> set[str]:
+    """Return the local ends of the connections of this process and its child processes, such as 127.0.0.1:51112."""
+    found: set[str] = set()
+    process = psutil.Process()
+    for each in (process, *process.children(recursive=True)):
+        with suppress(psutil.Error):
+            ends = (socket.laddr for socket in each.net_connections("tcp") if socket.raddr)
+            found |= {f"{end.ip.removeprefix(MAPPED)}:{end.port}" for end in ends}
+    return found
+
+
 class OtherConsumers:
     """Watches the queues of one run from `begin` to `end`."""
 
@@ -75,7 +115,8 @@ class OtherConsumers:
         self._users = management_of(topology).queue_users
         self._counted: dict[str, int] = {}  # consumers on the queues at the last look, by broker
         self._looked_s: dict[str, float] = {}
-        self._stopping = threading.Event()
+        self._nameless = {broker.name: NamelessConsumers() for broker in topology.brokers}
+        self._stopping, self._over = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
@@ -90,6 +131,7 @@ class OtherConsumers:
         if self._thread is not None:
             self._thread.join(END_TIMEOUT_S)
             self._thread = None
+        self._over.set()
 
     def _watch(self, users: QueueUsers) -> None:
         while not self._stopping.wait(PERIOD_S / 2):
@@ -97,13 +139,20 @@ class OtherConsumers:
             for broker in self._topology.brokers:
                 if broker.keeps_messages and self._is_due(broker.name, latest):
                     self._look(broker.name, users)
+        for name, nameless in self._nameless.items():
+            if nameless.waiting:
+                self._look(name, users)
+                self._report(name, nameless.waiting)
 
     def _is_due(self, broker: str, latest: Mapping[Series, CounterReadings]) -> bool:
         readings = [latest.get((broker, "queue", queue, "consumers")) for queue in self._queues]
         count = sum(reading.now.value for reading in readings if reading is not None)
         changed = count != self._counted.get(broker, 0)
         self._counted[broker] = count
-        return changed or (count > 0 and time.monotonic() - self._looked_s.get(broker, 0.0) >= LOOK_ANYWAY_S)
+        waiting = bool(self._nameless[broker].waiting)
+        look_after_s = NAMELESS_LOOK_S if waiting else LOOK_ANYWAY_S
+        is_old = time.monotonic() - self._looked_s.get(broker, 0.0) >= look_after_s
+        return changed or (is_old and (count > 0 or waiting))
 
     def _look(self, broker: str, users: QueueUsers) -> None:
         self._looked_s[broker] = time.monotonic()
@@ -112,8 +161,14 @@ class OtherConsumers:
                 consumers = users.consumers(agent, self._queues, [other.name for other in self._topology.brokers])
         except ManagementFailed:  # a broker that is down has no consumers; without management there is no list
             return
+        nameless = self._nameless[broker]
         others = [consumer for consumer in consumers if not self._own.have(consumer.client_id)]
-        if self._stopping.is_set():
+        self._report(broker, [*(consumer for consumer in others if consumer.client_id), *nameless.left(consumers)])
+        nameless.update([consumer for consumer in others if not consumer.client_id], own_sockets)
+
+    def _report(self, broker: str, others: Collection[BrokerConsumer]) -> None:
+        """``others``: consumers of other clients."""
+        if self._over.is_set():
             return
         for queue in sorted({consumer.queue for consumer in others}):
             count = sum(consumer.queue == queue for consumer in others)

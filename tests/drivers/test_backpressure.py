@@ -90,6 +90,32 @@ def test_a_producer_that_is_woken_before_its_due_time_is_not_late() -> None:
     assert readiness.ready_ns(800 * MS) == 950 * MS
 
 
+def test_a_producer_catches_up_after_an_outage() -> None:
+    """It sent a message due at 1,000, and was cut off until 3,000. It may catch up for as long."""
+    readiness = Readiness()
+    readiness.woke(1_000 * MS, 1_000 * MS)
+    readiness.wrote(1_000 * MS, 1_000 * MS, 1_000 * MS)
+    assert not readiness.catches_up(2_000 * MS)
+    readiness.released(3_000 * MS)
+    assert readiness.catches_up(3_000 * MS)
+    readiness.wrote(2_999 * MS, 3_500 * MS, 3_510 * MS)
+    assert readiness.catches_up(4_999 * MS)
+    assert not readiness.catches_up(5_000 * MS), "it had enough time"
+    readiness.wrote(3_000 * MS, 3_520 * MS, 3_530 * MS)
+    assert not readiness.catches_up(3_530 * MS), "this message was due when it could be sent"
+
+
+def test_one_long_write_excuses_no_slow_generator() -> None:
+    """A message is due every ms, and each takes the generator 2 ms. One write takes 100 ms."""
+    readiness, now_ns, excused = Readiness(), 1_000 * MS, list[int]()
+    for seq in range(2_000):
+        write_ns = LONG_WRITE_NS if seq == 500 else 2 * MS
+        readiness.wrote(seq * MS, now_ns, now_ns + write_ns)
+        now_ns += write_ns
+        excused += [seq] * readiness.catches_up(now_ns)
+    assert excused == [*range(500, 550)]
+
+
 S = BLOCKED_AFTER_NS
 Period = tuple[str, int, int, str]
 

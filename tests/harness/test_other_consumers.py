@@ -1,11 +1,19 @@
 """Checks that, during a run, consumers of other clients on its queues are distinguished from the run's consumers."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from drivers.users.session import tag_of
-from harness.run.other_consumers import METRIC, OtherConsumers, OwnClients, sentence
+from harness.run.other_consumers import (
+    METRIC,
+    NamelessConsumers,
+    OtherConsumers,
+    OwnClients,
+    own_sockets,
+    sentence,
+)
 from tests.support.brokers import running
 from tests.support.stomp_clients import Client, queue
 from tests.support.waiting import until
@@ -73,3 +81,41 @@ def test_a_consumer_of_another_client_is_found_within_seconds(entry: str, tmp_pa
     assert (of_broker, consumer.queue, consumer.client_id) == ("broker-1", ours.name, "stranger")
     assert "127.0.0.1:" in consumer.address
     assert {row[3:] for row in taken if row[4] == METRIC} == {(ours.name, METRIC, 1)}
+
+
+def _consumer(port: int, client_id: str = "") -> BrokerConsumer:
+    return BrokerConsumer("orders", client_id, f"127.0.0.1:{port}")
+
+
+def test_a_consumer_may_get_its_id_later() -> None:
+    """A Core client does when it reconnects. A consumer that leaves without an id belongs to another client."""
+    nameless = NamelessConsumers()
+    nameless.update([_consumer(1), _consumer(2), _consumer(3)], set)
+    assert nameless.waiting == {_consumer(1), _consumer(2), _consumer(3)}
+    listed = [_consumer(1, f"{OWN.tag}consumers-1"), _consumer(2)]
+    assert nameless.left(listed) == [_consumer(3)]
+    nameless.update([_consumer(2)], set)
+    assert nameless.left([]) == [*nameless.waiting] == [_consumer(2)]
+
+
+def test_consumers_on_own_sockets_never_wait() -> None:
+    """They are recognized once, so their connection may have closed at the next look."""
+    nameless = NamelessConsumers()
+    nameless.update([_consumer(1), _consumer(2)], lambda: {"127.0.0.1:1"})
+    nameless.update([_consumer(1), _consumer(2)], set)
+    assert nameless.waiting == {_consumer(2)}
+    nameless.update([], set)
+    nameless.update([_consumer(1)], set)
+    assert nameless.waiting == {_consumer(1)}, "another connection may have the port now"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::ffff:127.0.0.1"])
+def test_own_sockets_are_named_like_brokers_name_them(host: str) -> None:
+    """Java connects IPv6 sockets to IPv4 addresses."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(family) as client:
+        client.connect((host, server.getsockname()[1]))
+        accepted, (ip, port) = server.accept()
+        with accepted:
+            assert f"{ip}:{port}" in own_sockets()
+    assert f"{ip}:{port}" not in own_sockets()

@@ -78,6 +78,6 @@ def test_a_restarted_stock_classic_by_every_protocol(classic: StockBroker, proto
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("protocol", ["stomp", "openwire", AMQP])
+@pytest.mark.parametrize("protocol", ["stomp", "openwire", "core", AMQP])
 def test_a_restarted_stock_artemis(artemis: StockBroker, protocol: str) -> None:
     failover_passes(artemis, "artemis-single", protocol)

@@ -11,6 +11,10 @@ final class Readiness {
     private long releasedNs;
     private long wokeNs;
     private long lateNs;
+    private long wroteNs;
+    private long lastDueNs;
+    private boolean wroteAny;
+    private long catchUpNs; // until when it may catch up
 
     /** The sender waited until this due time, and woke now. */
     synchronized void woke(long dueNs, long nowNs) {
@@ -20,18 +24,34 @@ final class Readiness {
 
     /** The brokers held the sender back until then. */
     synchronized void released(long atNs) {
-        if (atNs > releasedNs) {
-            heldUntilNs = releasedNs = atNs;
+        held(Math.max(wroteNs, wokeNs), atNs);
+    }
+
+    private void held(long sinceNs, long untilNs) {
+        if (untilNs <= releasedNs) {
+            return;
         }
+        if (sinceNs != 0) { // otherwise nothing was due yet
+            catchUpNs = Math.max(catchUpNs, untilNs + Math.max(0, untilNs - sinceNs));
+        }
+        heldUntilNs = releasedNs = untilNs;
     }
 
     /** The write of this message took so long: a broker may have blocked it. */
     synchronized void wrote(long dueNs, long beganNs, long endedNs) {
         if (endedNs - beganNs >= LONG_WRITE_NS) {
-            released(endedNs);
+            held(beganNs, endedNs);
         } else if (dueNs < heldUntilNs) {
             releasedNs = Math.max(releasedNs, endedNs);
         }
+        wroteNs = endedNs;
+        lastDueNs = dueNs;
+        wroteAny = true;
+    }
+
+    /** Whether the sender still sends messages that became due while the brokers held it back. */
+    synchronized boolean catchesUp(long nowNs) {
+        return wroteAny && lastDueNs < heldUntilNs && nowNs < catchUpNs;
     }
 
     /** Since when the message could have been sent. */

@@ -146,10 +146,14 @@ public abstract class Sender implements Runnable {
         return begun;
     }
 
-    /** Whether it waits for the brokers, or did before its last message: for room in flight, a write or a commit. */
+    /**
+     * Whether it waits for the brokers, or did before its last message: for room in flight, a write or a commit. Also
+     * whether it still catches up after such a wait.
+     */
     public boolean heldBack() {
         long sinceNs = writingSinceNs;
-        return wasBlocked || sinceNs != 0 && System.nanoTime() - sinceNs > Readiness.LONG_WRITE_NS;
+        long nowNs = System.nanoTime();
+        return wasBlocked || sinceNs != 0 && nowNs - sinceNs > Readiness.LONG_WRITE_NS || readiness.catchesUp(nowNs);
     }
 
     @Override

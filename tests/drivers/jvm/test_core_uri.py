@@ -31,6 +31,13 @@ def test_a_failover_uri_becomes_passes_over_the_list() -> None:
     )
 
 
+@pytest.mark.parametrize(("passes", "tries"), [("-1", "-1"), ("3", "3"), ("0", "1")])
+def test_passes_over_one_broker_are_its_tries(passes: str, tries: str) -> None:
+    """After such a try, unlike after a pass, the library does not wait before the client can send."""
+    options = dict(parse_qsl(load_uri(uri(f"maxReconnectAttempts={passes}", A)).rpartition("?")[2]))
+    assert (options["reconnectAttempts"], options["failoverAttempts"]) == (tries, "0")
+
+
 @pytest.mark.parametrize(
     ("options", "name", "value"),
     [

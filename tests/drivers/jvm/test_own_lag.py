@@ -72,15 +72,16 @@ def due(sender: Any, *due_ns: int) -> None:
 
 
 @settings(deadline=None)
-@given(events, times)
+@given(events, times, times)
 def test_the_rule_is_that_of_the_loops_in_python(
-    java: Callable[[str], Any], happened: list[tuple[str, tuple[int, int, int]]], due_ns: int
+    java: Callable[[str], Any], happened: list[tuple[str, tuple[int, int, int]]], due_ns: int, now_ns: int
 ) -> None:
     ours, theirs = Readiness(), java("brokerbench.JavaReadiness")()
     for event, values in happened:
         getattr(ours, event)(*values[: TAKES[event]])
         getattr(theirs, event)(*values[: TAKES[event]])
     assert int(theirs.readyNs(due_ns)) == ours.ready_ns(due_ns)
+    assert bool(theirs.catchesUp(now_ns)) is ours.catches_up(now_ns)
 
 
 def test_what_is_sent_late_and_was_held_back_by_nobody_is_late_since_it_was_due(bench: Bench) -> None:

@@ -27,6 +27,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
     private volatile int broker;
     private volatile String trouble = "";
     private volatile InOrderPolicy policy; // null where the URI names another policy
+    private boolean retrying; // its only broker, since it lost the connection
     private String asked = ""; // the address of the attempt under way
     private long askedNs;
 
@@ -51,6 +52,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         }
         made.setBlockOnDurableSend(false); // in a transaction it would: the commit tells of all
         InOrderPolicy.of(this);
+        locator.setProtocolManagerFactory(new WatchedProtocol.Factory(this));
         ActiveMQConnection connection = Library.connected(made, login);
         factory = connection.getSessionFactory();
         factory.addFailoverListener(this);
@@ -109,6 +111,7 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         attempted(asked, askedNs, "", false);
         String at = asked;
         asked = "";
+        retrying = false;
         joined(at, atNs, "");
     }
 
@@ -134,6 +137,20 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         if (!asked.isEmpty()) {
             attempted(asked, askedNs, reason, refused);
             asked = "";
+        }
+    }
+
+    /** With a list of one broker, the library asks no policy for the next one. Its delay follows a failed attempt. */
+    synchronized void waiting() {
+        if (retrying) {
+            gaveUp(UNREACHED, false);
+        }
+    }
+
+    /** It tries the same broker again. */
+    synchronized void waited() {
+        if (retrying) {
+            attempting(factory.getConnectorConfiguration());
         }
     }
 
@@ -173,6 +190,8 @@ public final class Client extends LoadClient implements FailoverEventListener, S
         synchronized (this) {
             if (connected && !closing) {
                 lost(trouble);
+                retrying = policy != null && locator.getReconnectAttempts() != 0; // drivers/jvm/java_protocol.py
+                waited();
             }
         }
     }

@@ -19,4 +19,8 @@ public final class JavaReadiness {
     public long readyNs(long dueNs) {
         return readiness.readyNs(dueNs);
     }
+
+    public boolean catchesUp(long nowNs) {
+        return readiness.catchesUp(nowNs);
+    }
 }
