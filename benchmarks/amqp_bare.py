@@ -1,8 +1,8 @@
-"""Sends and receives messages by python-qpid-proton alone, in a process of its own.
+"""Sends and receives messages with python-qpid-proton alone, in a separate process.
 
-It reads the password from standard input, and prints one JSON line (`benchmarks.stopwatch`). It follows proton's
-manual: one container, a handler that sends and a handler that accepts each message. The sender needs credit, and fewer
-unanswered sends than the cap. There are two connections, as with the users of `benchmarks.stomp_users`.
+It reads the password from standard input, and prints one line of JSON (`benchmarks.stopwatch`). The code follows
+proton's manual: one container, with a handler that sends, and accepts each received message. It sends only while it has
+credit and fewer unanswered sends than the limit. There are two connections, as in `benchmarks.stomp_users`.
 """
 
 import sys
@@ -18,7 +18,7 @@ from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP,
 
 
 class BareAmqpBench(MessagingHandler):  # type: ignore[misc]
-    """Sends WARM_UP messages and, once all are back, ``count`` by the stopwatch."""
+    """Sends ``WARM_UP`` messages and, after receiving all of them, ``count`` messages that are measured."""
 
     def __init__(self, uri: str, password: str, count: int, durable: bool) -> None:
         super().__init__(prefetch=PREFETCH, auto_accept=True)

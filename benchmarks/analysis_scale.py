@@ -1,9 +1,9 @@
-"""Measures how time and memory of the analysis grow with a run, compared with DuckDB for the same answers.
+"""Measures how the time and memory of the analysis grow with the size of a run, compared with DuckDB.
 
-``python -m benchmarks.analysis_scale [--messages N …] [--pairs N]`` makes runs. Both programs answer in
-turn, each in a process of its own. It checks that the answers are equal, and prints a table. A is the analysis, B is
-DuckDB. With ``--warm`` A is the second analysis in one Spark session. A cluster's executors (``--master``) are not in
-A's CPU and memory.
+``python -m benchmarks.analysis_scale [--messages N …] [--pairs N]`` generates runs. The analysis (A) and DuckDB (B)
+compute the same tables alternately, each in a separate process. The benchmark checks that their tables are equal, and
+prints a table of figures. With ``--warm``, A is the second analysis in one Spark session. A's CPU and memory do not
+include a cluster's executors (``--master``).
 """
 
 import subprocess
@@ -22,7 +22,7 @@ from benchmarks.arguments import Parser, whole
 from benchmarks.duckdb_answers import TABLES
 from benchmarks.generate_events import add_rate, write_run
 from benchmarks.pairs import HEADER, conditions, measure
-from benchmarks.stopwatch import looking
+from benchmarks.stopwatch import sampling
 from records.results import WRITTEN_BY_PARTS, added_up
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
@@ -32,7 +32,7 @@ FIGURES = {"start-up": "s", "work": "s", "CPU in all": "s", "peak memory": "GiB"
 
 
 class Usage:
-    """CPU seconds and the largest resident memory of a process and all below it, by looking at them now and then."""
+    """CPU seconds and peak resident memory of a process and its descendants, by sampling."""
 
     def __init__(self, root: psutil.Process) -> None:
         self.peak_bytes = 0
@@ -51,22 +51,23 @@ class Usage:
                 self._cpu_s[process.pid] = times.user + times.system
                 resident += process.memory_info().rss
         except psutil.NoSuchProcess:
-            return  # one that ended meanwhile: the next look is without it
+            return  # a process ended during this sample; the next sample leaves it out
         self.peak_bytes = max(self.peak_bytes, resident)
 
 
 def timed(
     module: str, *arguments: str, statuses: Sequence[int], begins_with: str = "started", to_last_line: bool = False
 ) -> tuple[float, float, float, float]:
-    """FIGURES of one process. Its work begins with the line in which it says ``begins_with``.
+    """Run a module in a process and return its `FIGURES`.
 
-    It ends with the process, or with its last line: what a session ends is no work of one run.
+    Its work begins with the first output line that contains ``begins_with``. It ends when the process ends or, with
+    ``to_last_line``, at the last line of output. The end of a Spark session then does not count.
     """
     began_s, started_s = time.perf_counter(), None
     command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         usage = Usage(psutil.Process(process.pid))
-        with looking(usage.look, LOOK_EVERY_S):
+        with sampling(usage.look, LOOK_EVERY_S):
             assert process.stdout is not None
             for line in process.stdout:
                 last_line_s = time.perf_counter()
@@ -82,7 +83,7 @@ def timed(
 
 
 def differences(run: Path, answers: Path) -> list[str]:
-    """The tables in which the analysis and DuckDB do not say the same."""
+    """Return the names of the tables that differ between the analysis and DuckDB."""
     return [name for name in TABLES if not _equal(name, RunDirectory(run).results(name), answers / f"{name}.parquet")]
 
 
@@ -94,12 +95,12 @@ def _equal(name: str, ours: Path, duckdbs: Path) -> bool:
 
 
 def compare(run: Path, messages: int, options: Namespace) -> list[str]:
-    """Rows of the table for one run, after both have been shown to say the same."""
+    """Measure both programs on one run and return table rows. Exits with an error if their answers differ."""
     answers = run.with_name(f"{run.name}-duckdb")
     answers.mkdir()
     runs, begins_with = ([str(run)] * 2, "run 2 of 2") if options.warm else ([str(run)], "started")
     command = ("analysis.jobs", *runs, "--master", options.master)
-    # Generated runs contain foreign messages, and large ones lost messages.
+    # Generated runs contain foreign messages, and large runs also lost messages.
     statuses = [EXIT_STATUS[verdict] for verdict in ("pass", "fail", "unknown")]
     analysis = partial(timed, *command, statuses=statuses, begins_with=begins_with, to_last_line=options.warm)
     duckdb = partial(timed, "benchmarks.duckdb_answers", str(run), str(answers), statuses=(0,))
@@ -114,13 +115,13 @@ def main() -> None:
     parser = Parser("analysis_scale", __doc__)
     sizes = [1_000_000, 10_000_000]
     parser.add_argument(
-        "--messages", type=whole(1), nargs="+", default=sizes, metavar="N", help="of each run (1000000 10000000)"
+        "--messages", type=whole(1), nargs="+", default=sizes, metavar="N", help="messages per run (1000000 10000000)"
     )
     parser.add_pairs()
     add_rate(parser, 20_000)
     parser.add_argument("--no-warm-up", action="store_true", help="count the first pair too, for runs of many minutes")
     parser.add_argument("--warm", action="store_true", help="A is the second analysis in a Spark session")
-    parser.add_argument("--master", default="local[2]", metavar="URL", help="Spark's, of the analysis (local[2])")
+    parser.add_argument("--master", default="local[2]", metavar="URL", help="Spark master of the analysis (local[2])")
     options = parser.parse_args()
     print(conditions())
     rows = []

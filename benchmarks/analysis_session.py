@@ -1,8 +1,8 @@
-"""Measures what each further small run costs in one Spark session: CPU seconds, Spark jobs, and the time of each step.
+"""Measures the cost of each further small run in one Spark session: CPU seconds, Spark jobs, and the time of each step.
 
-``python -m benchmarks.analysis_session [--runs N] [--messages N]`` makes runs and analyses them one after the other,
-as `brokerbench analyse RUN RUN …` does. It prints a row for each run. CPU seconds are of Python and of Java. They say
-more than wall time where a machine has other work.
+``python -m benchmarks.analysis_session [--runs N] [--messages N]`` generates runs and analyses them one after the
+other, like `brokerbench analyse RUN RUN …`. It prints a row for each run. CPU seconds are measured for Python and for
+Java. On a busy machine they are more reliable than wall time.
 """
 
 import os
@@ -27,7 +27,7 @@ HEADER = "| run | wall | CPU in Java | CPU in Python | Spark jobs |\n|---|---|--
 
 @dataclass(frozen=True)
 class Cost:
-    """What the analysis of one run took. ``steps``: what it said of itself."""
+    """The cost of one run's analysis. ``steps``: the progress lines of the analysis."""
 
     wall_s: float
     java_s: float
@@ -48,14 +48,14 @@ def cost(spark: SparkSession, run: Path) -> Cost:
 
 
 def _cpu_s() -> tuple[float, float]:
-    """Of the JVM below this process, and of this process."""
+    """Return the CPU seconds of this process's child JVM, and of this process."""
     own = psutil.Process()
     java = [times.cpu_times() for times in own.children(recursive=True)]
     return sum(times.user + times.system for times in java), sum(own.cpu_times()[:2])
 
 
 def _jobs(spark: SparkSession) -> int:
-    """How many jobs the session has had."""
+    """Return the number of jobs that the session has started."""
     return int(spark.sparkContext._jsc.sc().dagScheduler().nextJobId())
 
 
@@ -67,7 +67,7 @@ def measure(runs: Sequence[Path]) -> list[Cost]:
 def main() -> None:
     parser = Parser("analysis_session", __doc__)
     parser.add_argument("--runs", type=whole(1), default=8, metavar="N", help="runs (8)")
-    parser.add_argument("--messages", type=whole(1), default=3_000, metavar="N", help="of each run (3000)")
+    parser.add_argument("--messages", type=whole(1), default=3_000, metavar="N", help="messages of each run (3000)")
     add_rate(parser, 100)
     options = parser.parse_args()
     print(conditions())

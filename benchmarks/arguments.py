@@ -1,7 +1,7 @@
-"""Declares the arguments that benchmarks share, and refuses a wrong one in one sentence.
+"""Declares the arguments that benchmarks share, and rejects invalid values with a one-line error.
 
-A wrong argument ends a benchmark with exit status 2: ``python -m benchmarks.core_speed: argument --pairs: 'x' is no
-whole number of at least 1: …``.
+An invalid argument ends the benchmark with exit status 2: ``python -m benchmarks.core_speed: argument --pairs: 'x' is
+not a whole number of at least 1: …``.
 """
 
 import math
@@ -16,7 +16,12 @@ KINDS = ("durable", "non-durable")
 
 
 class Parser(ArgumentParser):
-    """``name``: of the module in benchmarks/. Its docstring is the help."""
+    """A command-line parser for a benchmark.
+
+    Args:
+        name: Name of the module in benchmarks/.
+        doc: The module's docstring, shown as the help.
+    """
 
     def __init__(self, name: str, doc: str | None) -> None:
         super().__init__(
@@ -34,19 +39,19 @@ class Parser(ArgumentParser):
         self.add_argument("--pairs", type=whole(1), default=default, metavar="N", help=f"pairs of A and B ({default})")
 
     def add_measurements(self, names: Iterable[str]) -> None:
-        """Its value is a list of names, empty for all."""
+        """Add the positional argument that selects measurements. Its value is a list of names; empty means all."""
         choices = tuple(names)
         text = f"of {', '.join(choices)} (all)"
         self.add_argument("measurements", nargs="*", type=one_of(choices), metavar="WHAT", help=text)
 
     def add_size(self) -> None:
-        """For tests, and for a first look. Figures of a small size mean nothing."""
+        """Add ``--size``, for tests and trials. The figures of a scaled-down measurement are not meaningful."""
         text = "fraction of the messages and seconds of each measurement, such as 0.01 for a trial (1)"
         self.add_argument("--size", type=above_0, default=1.0, metavar="FRACTION", help=text)
 
     def add_broker_load(self) -> None:
-        """``uri``, ``count`` and ``kind``: of a process that sends and receives so many messages."""
-        self.add_argument("uri", metavar="URI", help="of the broker, such as stomp://127.0.0.1:61613")
+        """Add ``uri``, ``count`` and ``kind``, for a process that sends and receives ``count`` messages."""
+        self.add_argument("uri", metavar="URI", help="the broker's URI, such as stomp://127.0.0.1:61613")
         self.add_argument("count", type=whole(1), metavar="COUNT", help="messages")
         self.add_argument("kind", type=one_of(KINDS), metavar="KIND", help=" or ".join(KINDS))
 
@@ -55,8 +60,8 @@ class Parser(ArgumentParser):
         self.add_argument("protocol", type=one_of(choices), metavar="PROTOCOL", help=", ".join(choices), **how)
 
 
-def sized(full: float, size: float, least: int = 1) -> int:
-    """So many messages or seconds of a measurement of that size."""
+def scaled(full: float, size: float, least: int = 1) -> int:
+    """Scale a count of messages or seconds by ``size``, but return at least ``least``."""
     return max(least, round(full * size))
 
 
@@ -74,7 +79,7 @@ def whole(least: int) -> Callable[[str], int]:
 
 
 def number(text: str) -> float:
-    """At least 0."""
+    """Parse a number of at least 0."""
     try:
         value = float(text)
     except ValueError:
@@ -108,7 +113,7 @@ def one_of(names: Iterable[str]) -> Callable[[str], str]:
 
 
 def several_of(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Separated by commas."""
+    """Return a parser for comma-separated names."""
     parse_one = one_of(names)
     return lambda text: [parse_one(name) for name in text.split(",")]
 

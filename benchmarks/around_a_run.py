@@ -1,7 +1,7 @@
-"""Measures what a run of half a minute costs around its load: each step by itself, and the report's size.
+"""Measures the overhead of a 30-second run before and after its load: the time of each step, and the report's size.
 
-``python -m benchmarks.around_a_run [--runs N] [--runtime RUNTIME]`` makes runs of the steady scenario on the mesh and
-prints medians.
+``python -m benchmarks.around_a_run [--runs N] [--runtime RUNTIME]`` runs the steady scenario on the mesh and prints
+medians.
 """
 
 import json
@@ -20,7 +20,7 @@ STEPS = ("up", "prove", "clients", "drain", "browse", "down", "analysis", "repor
 
 
 def one_run(folder: Path, runtime: str, for_s: float) -> dict[str, float]:
-    """Seconds by step, and the whole around the load; the report's kilobytes."""
+    """Make a run. Return the seconds of each step, the total outside warm-up and load, and the report's kilobytes."""
     options = ["--runtime", runtime, "--topology", "mesh", "-t", f"{for_s:g}s"]
     began_s = time.perf_counter()
     subprocess.run(

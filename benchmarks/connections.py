@@ -1,8 +1,8 @@
-"""Measures a thousand connections in one worker: memory and CPU, idle and at one message/s each.
+"""Measures a thousand connections in one worker: memory and CPU, idle and at 1 message/s each.
 
-``python -m benchmarks.connections [PROTOCOL] [--count N]`` starts one broker that speaks it, Artemis for Core and
-Classic for any other, and prints a Markdown row. Every connection is a Locust user of this project: N producers, and
-next to them one consumer that takes what they send.
+``python -m benchmarks.connections [PROTOCOL] [--count N]`` starts a broker, Artemis for Core and Classic for the other
+protocols, and prints a Markdown row. Each connection is a Locust user of this project: N producers, and one consumer
+that receives all messages.
 """
 
 import subprocess

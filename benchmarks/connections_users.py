@@ -1,13 +1,13 @@
-"""Runs COUNT producers of 1 message/s and a consumer in this process, and prints what they cost.
+"""Runs COUNT producers of 1 message/s and a consumer in this process, and prints their memory, CPU and lag.
 
-It reads the password from standard input, and prints a Markdown row. A first connection loads a JVM or libraries; this
-happens before memory is measured. Lag is measured from the events of messages that are due after the first seconds. In
-the first seconds links are attached and code is compiled.
+It reads the password from standard input, and prints a Markdown row. Before memory is measured, a first connection
+loads the JVM or the libraries. Lag is computed from the recorded sends, without the first seconds, in which links are
+attached and code is compiled.
 """
 
 from records.units import NS_PER_MS
 
-from locust.env import Environment  # isort: skip  # first: it has gevent patch what the others import
+from locust.env import Environment  # isort: skip  # first: it makes gevent patch the modules that the others import
 
 import sys
 import tempfile
@@ -48,16 +48,16 @@ def cpu_share(for_s: float) -> float:
 
 
 def lags_ms(due_ns: Any, sent_ns: Any, attempt: Any, from_ns: int) -> Any:
-    """How late (ms) the first attempt of each message was written that was due from then on; arrays of as many rows.
+    """Return the lag (ms) of first attempts that were due at ``from_ns`` or later. All arrays have one row per send.
 
-    One that was due before and written later tells of the beginning.
+    A message that was due earlier does not count even if it was written later: its lag belongs to the start.
     """
     counted = (attempt == 1) & (due_ns >= from_ns)
     return (sent_ns[counted] - due_ns[counted]) / NS_PER_MS
 
 
 def lags_of(directory: RunDirectory, from_ns: int) -> str:
-    """Median and p99 of the recorded sends, as two cells of the row."""
+    """Return the median and p99 lag of the recorded sends, as two cells of the row."""
     seal(directory)
     sends = read_events(directory, "sends")
     columns = (sends[name].to_numpy() for name in ("due_ns", "sent_ns", "attempt"))
@@ -74,7 +74,7 @@ def wait(session: Session, is_done: Callable[[], bool]) -> None:
 
 
 def measure(protocol: str, uri: str, password: str, count: int, for_s: float, recorder: Recorder) -> tuple[str, int]:
-    """The row without its lag, and from when on (ns) messages count for that."""
+    """Return the row without its lag cells, and the time (ns) from which on messages count for the lag."""
     EachSecond.fixed_count = count
     runner = Environment(user_classes=[EachSecond, Receiver]).create_local_runner()
     session = session_for(protocol, uri, password, recorder)
@@ -114,8 +114,8 @@ def main(protocol: str, uri: str, count: int, for_s: float) -> None:
 if __name__ == "__main__":
     parser = Parser("connections_users", __doc__)
     parser.add_protocol(REAL_PROTOCOLS)
-    parser.add_argument("uri", metavar="URI", help="of the broker, such as stomp://127.0.0.1:61613")
+    parser.add_argument("uri", metavar="URI", help="the broker's URI, such as stomp://127.0.0.1:61613")
     parser.add_argument("count", type=whole(1), metavar="COUNT", help="producers")
-    parser.add_argument("for_s", type=above_0, metavar="SECONDS", help="for which each of both states is measured")
+    parser.add_argument("for_s", type=above_0, metavar="SECONDS", help="duration of each measurement, idle and busy")
     options = parser.parse_args()
     main(options.protocol, options.uri, options.count, options.for_s)

@@ -1,11 +1,11 @@
 """Compares Core users under Locust, which record every message, with ``artemis perf client``.
 
 ``python -m benchmarks.core_speed [WHAT …] [--pairs N]`` starts one Artemis broker and prints Markdown tables for
-docs/performance.md. A is `benchmarks.java_users`, B the distribution's ``perf client --max-pending 1000``; each is one
-process. Both have one producer and one consumer, send 1 KiB to one queue, have as many sends ahead of their answers,
-and are warmed up. B's rate is the mean of the messages received in each second. A's rate is all messages divided by the
-time from the first send to the last receipt. Pauses of the broker are in both rates. CPU is the clients' CPU; for B
-without the CPU of its start.
+docs/performance.md. A is `benchmarks.java_users`; B is ``perf client --max-pending 1000`` of the Artemis distribution.
+Each is one process with one producer and one consumer, which use the same queue. Both send 1 KiB messages, have the
+same limit of unanswered sends, and are warmed up. A's rate is the number of messages divided by the time from the first
+send to the last receipt. B's rate is the mean of the messages received in each second. Pauses of the broker count in
+both rates. CPU is the clients' CPU time; for B it excludes the start.
 """
 
 import statistics
@@ -17,14 +17,16 @@ from typing import Any
 import psutil
 
 from benchmarks import one_broker
-from benchmarks.arguments import Parser, sized
-from benchmarks.one_broker import PerfClient, java_side, paced
+from benchmarks.arguments import Parser, scaled
+from benchmarks.one_broker import PerfClient, java_side, run_paced
 from benchmarks.pairs import compare
 from benchmarks.store_use import bare_syncs_per_s, watched
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
-AHEAD = 1_000  # sends without their answer, of either side
-ANSWERED_BYTES = 1 << 20  # without a window the tool's durable sends would each wait for an answer; ours has the same
+AHEAD = 1_000  # limit of unanswered sends, the same on both sides
+ANSWERED_BYTES = (
+    1 << 20
+)  # without a window, the tool waits for the answer to each durable send; our client has one, too
 COUNT = {"durable": 60_000, "non-durable": 150_000}
 WARM_UP, WARM_UP_S, TOOL_S = 50_000, 4, 8
 TITLE = f"users under Locust (A), artemis perf client --max-pending {AHEAD} (B)"
@@ -33,12 +35,12 @@ STORE_UNITS = {
     "messages per second": "/s",
     "cores that worked": "",
     "cores that the broker took": "",
-    "syncs of the disk a second": "/s",
+    "syncs of the disk per second": "/s",
 }
 
 
 class CoreBench:
-    """One broker, and the distribution's tool on it."""
+    """The sides of the Core comparisons, all on one broker."""
 
     def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
         self.runtime, self.folder, self.size = runtime, folder, size
@@ -46,8 +48,8 @@ class CoreBench:
         self._start_cpu_s = self._run("--message-count 1", durable=False)[0]
 
     def tool(self, *, durable: bool) -> Sequence[float]:
-        """Messages a second and CPU us a message of the perf client."""
-        warm_up_s, tool_s = sized(WARM_UP_S, self.size), sized(TOOL_S, self.size, least=3)
+        """Run the perf client and return its messages per second and CPU us per message."""
+        warm_up_s, tool_s = scaled(WARM_UP_S, self.size), scaled(TOOL_S, self.size, least=3)
         options = f"--max-pending {AHEAD} --warmup {warm_up_s} --duration {tool_s}"
         cpu_s, samples = self._run(options, durable=durable)
         (summary,) = (sample for sample in samples if sample["sampleType"] == "summary")
@@ -67,19 +69,19 @@ class CoreBench:
 
 
 def sides(bench: CoreBench, kind: str) -> tuple[Side, Side]:
-    """Ours and the tool's: messages per second, and CPU microseconds per message."""
+    """Return the side of our users and the side of ``artemis perf client``."""
     durable = kind == "durable"
-    count, warm_up = sized(COUNT[kind], bench.size), sized(WARM_UP, bench.size)
+    count, warm_up = scaled(COUNT[kind], bench.size), scaled(WARM_UP, bench.size)
     ours = java_side(bench.runtime, "core", count, durable=durable, in_flight=AHEAD, warm_up=warm_up)
     return ours, partial(bench.tool, durable=durable)
 
 
-def against(bench: CoreBench, kind: str, pairs: int) -> None:
+def compare_with_tool(bench: CoreBench, kind: str, pairs: int) -> None:
     compare(f"{kind}: {TITLE}", *sides(bench, kind), pairs, warm=False)
 
 
 def store(bench: CoreBench, pairs: int) -> None:
-    """Durable messages of both sides once more, with what they make the machine do."""
+    """Compare durable messages again, together with the cores and disk syncs that each side uses."""
     (broker,) = (child for child in psutil.Process().children(recursive=True) if "java" in child.name())
 
     def with_use(side: Side) -> Sequence[float]:
@@ -89,14 +91,14 @@ def store(bench: CoreBench, pairs: int) -> None:
 
     ours, tool = (partial(with_use, side) for side in sides(bench, "durable"))
     compare(f"durable, and what it takes: {TITLE}", ours, tool, pairs, warm=False, units=STORE_UNITS)
-    print(f"Syncs of 4 KiB by one thread, without a broker: {bare_syncs_per_s(bench.folder):,.0f} a second", flush=True)
+    print(f"Syncs of 4 KiB in one thread, without a broker: {bare_syncs_per_s(bench.folder):,.0f}/s", flush=True)
 
 
 MEASUREMENTS: Mapping[str, Callable[[CoreBench, int], None]] = {
-    "non-durable": lambda bench, pairs: against(bench, "non-durable", pairs),
-    "durable": lambda bench, pairs: against(bench, "durable", pairs),
+    "non-durable": lambda bench, pairs: compare_with_tool(bench, "non-durable", pairs),
+    "durable": lambda bench, pairs: compare_with_tool(bench, "durable", pairs),
     "store": store,
-    "paced": lambda bench, pairs: paced(bench.runtime, "core", pairs, bench.size),
+    "paced": lambda bench, pairs: run_paced(bench.runtime, "core", pairs, bench.size),
 }
 
 

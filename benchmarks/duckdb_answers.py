@@ -1,8 +1,9 @@
-"""Computes the tables accounting, latency, rates and paths of a run by DuckDB.
+"""Computes a run's tables accounting, latency, rates and paths with DuckDB.
 
-It writes them to a folder. It is for runs that `benchmarks.generate_events` makes: it looks at no topic's subscription,
-no time to live and no selector, so no message is unselected, and only a dead letter may be expired. It is written as
-one would for DuckDB: two tables, made once, answer all other questions. Definitions are those of `records.results`.
+It writes them to a folder. It supports only the runs of `benchmarks.generate_events`: it ignores topic subscriptions,
+times to live and selectors. So no message is unselected, and only dead letters can be expired. The queries are
+idiomatic for DuckDB: they create two tables once, and compute all results from them. `records.results` defines the
+columns.
 """
 
 import tempfile
@@ -123,7 +124,7 @@ from deliveries where copy = 1 and due_ns is not null group by all
 
 
 def answers(events: Path, load_began_ns: int, load_ended_ns: int, memory: str = "4GiB") -> Mapping[str, pa.Table]:
-    """The result tables of a run without faults, on hosts with equal clocks; each in the schema of its result."""
+    """Return the result tables of a run without faults, on hosts with equal clocks, each with its schema."""
     with (
         tempfile.TemporaryDirectory(prefix="brokerbench-duckdb-") as overflow,
         duckdb.connect(":memory:", config={"memory_limit": memory, "temp_directory": overflow}) as database,
@@ -150,7 +151,7 @@ def _answer(database: duckdb.DuckDBPyConnection, name: str, query: str) -> pa.Ta
 
 
 def ended_run(text: str) -> RunDirectory:
-    """A run whose load has begun and ended, as an argument."""
+    """Parse an argument: the folder of a run whose load has begun and ended."""
     try:
         directory = RunDirectory.open(Path(text))
         phases = directory.read_run().phases

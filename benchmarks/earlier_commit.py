@@ -1,16 +1,17 @@
-"""Compares this checkout's users with an earlier checkout's: whether a change made the load loops slower.
+"""Compares the users of this checkout with those in an earlier checkout, to see if a change made the load loops slower.
 
 ``git worktree add ../earlier REV``, then ``python -m benchmarks.earlier_commit ../earlier [WHAT …] [--pairs N]``. It
-prints Markdown tables for docs/performance.md. Each WHAT takes about two minutes with 5 pairs. A is this checkout, B
-the earlier one: one process each, with one producer and one consumer, every message recorded (`benchmarks.stomp_users`,
-`benchmarks.java_users`). Both have this checkout's broker and its installed packages.
+prints Markdown tables for docs/performance.md. Each WHAT takes about two minutes with 5 pairs. A is this checkout, B is
+the earlier checkout. Each side is one process with one producer and one consumer, and records every message
+(`benchmarks.stomp_users`, `benchmarks.java_users`). Both sides use the broker and the installed packages of this
+checkout.
 """
 
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.arguments import Parser, sized
+from benchmarks.arguments import Parser, scaled
 from benchmarks.one_broker import BROKER, Side, broker, side
 from benchmarks.pairs import compare, conditions
 from benchmarks.stopwatch import IN_FLIGHT
@@ -26,9 +27,9 @@ MEASUREMENTS = tuple(f"{protocol}-{kind}" for protocol in ENTRIES for kind in PY
 
 def users(checkout: Path, runtime: ProcessRuntime, measurement: str, size: float) -> Side:
     protocol, _, kind = measurement.partition("-")
-    uri, count = runtime.endpoint(BROKER, protocol).uri, str(sized(COUNTS[protocol][kind], size))
+    uri, count = runtime.endpoint(BROKER, protocol).uri, str(scaled(COUNTS[protocol][kind], size))
     if COUNTS[protocol] is JAVA:
-        warm_up = str(sized(JAVA_WARM_UP, size))
+        warm_up = str(scaled(JAVA_WARM_UP, size))
         arguments = ["java_users", protocol, uri, count, kind, str(IN_FLIGHT), "0", warm_up]
     else:
         arguments = ["stomp_users", "recorded", uri, count, kind, "0"]
@@ -42,7 +43,7 @@ def main(earlier: Path, pairs: int, measurements: Sequence[str], size: float) ->
             with broker(entry) as (runtime, _):
                 for measurement in chosen:
                     sides = (users(checkout, runtime, measurement, size) for checkout in (THIS, earlier))
-                    compare(f"{measurement}: this checkout (A), the earlier one (B)", *sides, pairs)
+                    compare(f"{measurement}: this checkout (A), the earlier checkout (B)", *sides, pairs)
 
 
 def checkout(text: str) -> Path:
@@ -50,7 +51,7 @@ def checkout(text: str) -> Path:
     path = Path(text).resolve()
     if not (path / "benchmarks" / "java_users.py").is_file():
         raise ArgumentTypeError(
-            f"{text!r} is not a checkout of this project: make one by git worktree add {text} COMMIT"
+            f"{text!r} is not a checkout of this project: create it with git worktree add {text} COMMIT"
         )
     return path
 

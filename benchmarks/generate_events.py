@@ -1,9 +1,9 @@
-"""Writes a run folder as large as one likes, in which nearly everything goes well.
+"""Generates a run folder of any size in which almost all messages are delivered normally.
 
 ``python -m benchmarks.generate_events PARENT --messages 1000000``. 12 producers and 8 consumers on 3 brokers, recorded
-by 2 processes, share one queue. A consumer gets a producer's messages in order; now and then one stalls, with what is
-behind it. A thousandth is resent, and a few in a hundred thousand are duplicated, redelivered, lost, stranded,
-dead-lettered, expired or foreign. The same seed gives the same events.
+by 2 processes, share one queue. Each consumer receives a producer's messages in order. Occasionally a message stalls
+and delays all messages behind it. One message in a thousand is resent, and a few in 100,000 are duplicated,
+redelivered, lost, stranded, dead-lettered, expired or foreign. The same seed generates the same events.
 """
 
 from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ Choose = Callable[[float], npt.NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Batch:
-    """Messages of one stretch of the run, one row each. A producer's messages are in order of due time."""
+    """Messages of one part of the run, one row per message. A producer's messages are in order of due time."""
 
     producer: Ints
     consumer: Ints
@@ -63,7 +63,7 @@ class Batch:
 
 
 def write_run(parent: Path, messages: int, per_s: int = 20_000, seed: int = 1) -> Path:
-    """A sealed run of at least so many messages, due at a steady rate. Returns its folder."""
+    """Write a sealed run of at least ``messages`` messages, due at a steady rate, and return its folder."""
     rounds = -(-messages // ROUND)
     directory = RunDirectory.create(parent, new_run_id("generated", f"{messages} messages"))
     directory.write_run(run_info(directory.path.name, rounds * ROUND / per_s))
@@ -100,7 +100,7 @@ def run_info(run_id: str, length_s: float) -> RunInfo:
 
 
 def batches(rounds: int, per_s: int, rng: np.random.Generator) -> Iterator[Batch]:
-    """The messages of the run in order of time. Due times lie on a fixed schedule of each producer's own phase."""
+    """Yield the messages of the run in order of time. Each producer's schedule has a constant period and phase."""
     period_ns = PRODUCERS * NS_PER_S // per_s
     phase_ns = np.arange(PRODUCERS) * (period_ns // PRODUCERS) + LOAD_FROM_NS - WARM_UP_S * NS_PER_S
     for first_round in range(0, rounds, ROUNDS_PER_BATCH):
@@ -145,7 +145,7 @@ def write_batch(writers: dict[str, "Writer"], batch: Batch, rng: np.random.Gener
 
 
 def client(number: Ints) -> Ints:
-    """Every second one belongs to the second process."""
+    """Return the client numbers of all processes. Every second client belongs to the second process."""
     return (1 + number % len(PROCESSES)) * CLIENTS_PER_PROCESS + number
 
 
@@ -231,7 +231,7 @@ def _samples(writer: "Writer", at_ns: Ints, broker: str, kind: str, subject: str
 
 
 class Writer:
-    """Streams of one table, one for each process, in the form that `records.writer` leaves."""
+    """Writes the streams of one table, one per process, in the format of `records.writer`."""
 
     def __init__(self, directory: RunDirectory, table: str) -> None:
         self.schema = EVENT_TABLES[table]
@@ -242,7 +242,10 @@ class Writer:
         ]
 
     def add(self, client: str | None, columns: Columns) -> None:
-        """Rows to the process that the client number tells, or to the first one. A scalar is the same for all rows."""
+        """Append rows to the streams. A scalar is repeated for all rows.
+
+        ``client``: column with the client numbers, which select each row's process; None for the first process.
+        """
         rows = next(len(column) for column in columns.values() if isinstance(column, np.ndarray | pa.Array))
         table = pa.table([_column(columns[field.name], field.type, rows) for field in self.schema], schema=self.schema)
         process = columns[client] // CLIENTS_PER_PROCESS if client else np.ones(rows, "int64")
@@ -262,16 +265,16 @@ def _column(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def add_rate(parser: Parser, default: int) -> None:
-    text = f"messages per second, which give the run's length ({default})"
+    text = f"messages per second, which determine the run's duration ({default})"
     parser.add_argument("--per-s", type=whole(PRODUCERS), default=default, metavar="N", help=text)
 
 
 def main() -> None:
     parser = Parser("generate_events", __doc__)
-    parser.add_argument("parent", type=folder, metavar="PARENT", help="folder to put the run's folder into")
-    parser.add_argument("--messages", type=whole(1), default=1_000_000, metavar="N", help="at least so many (1000000)")
+    parser.add_argument("parent", type=folder, metavar="PARENT", help="folder in which to create the run's folder")
+    parser.add_argument("--messages", type=whole(1), default=1_000_000, metavar="N", help="messages (1000000)")
     add_rate(parser, 20_000)
-    parser.add_argument("--seed", type=whole(0), default=1, metavar="N", help="(1)")
+    parser.add_argument("--seed", type=whole(0), default=1, metavar="N", help="random seed (1)")
     options = parser.parse_args()
     print(write_run(options.parent, options.messages, options.per_s, options.seed))
 

@@ -1,7 +1,7 @@
-"""Measures this project's own users of a Java client: Locust with one producer and one consumer.
+"""Measures the users of a Java client in this project: a Locust runner with one producer and one consumer.
 
-It reads the password from standard input. It prints one JSON line: `benchmarks.stopwatch`, and the lag, which means
-something at a RATE.
+It reads the password from standard input, and prints one line of JSON: the figures of `benchmarks.stopwatch` and the
+lag. The lag is meaningful only with a RATE.
 """
 
 from benchmarks.stomp_users import AT_ONCE_PER_S, Receiver, Sender, messages_through, session_for  # isort: skip  # patches
@@ -24,7 +24,7 @@ from records.writer import Recorder
 
 
 def lag_ms(directory: RunDirectory) -> dict[str, Any]:
-    """How late messages were sent: p50, p99, p99.9 in ms; and how many rows there are of each table."""
+    """Return the lag of sends (p50, p99 and p99.9 in ms) and the number of sends and receipts."""
     seal(directory)
     sends, receipts = read_events(directory, "sends"), read_events(directory, "receipts")
     late = (sends["sent_ns"].to_numpy() - sends["due_ns"].to_numpy()) / 1e6
@@ -56,9 +56,9 @@ if __name__ == "__main__":
     parser = Parser("java_users", __doc__)
     parser.add_protocol(("openwire", "core"))
     parser.add_broker_load()
-    parser.add_argument("in_flight", type=whole(1), metavar="IN_FLIGHT", help="durable sends without their answer")
+    parser.add_argument("in_flight", type=whole(1), metavar="IN_FLIGHT", help="limit of unanswered durable sends")
     parser.add_argument("rate", type=number, metavar="RATE", help="messages per second; 0: all are due at once")
-    parser.add_argument("warm_up", type=whole(0), metavar="WARM_UP", help="messages before those that count")
+    parser.add_argument("warm_up", type=whole(0), metavar="WARM_UP", help="messages sent before the measurement")
     options = parser.parse_args()
     load = options.kind == "durable", options.in_flight, options.rate, options.warm_up
     main(options.protocol, options.uri, options.count, *load)

@@ -1,7 +1,8 @@
-"""Brings up the one broker of a comparison, and runs the sides of a comparison on it, each in a process of its own.
+"""Starts the broker of a comparison, and runs each side of the comparison on it in a separate process.
 
-``python -m benchmarks.NAME [WHAT …] [--pairs N]`` measures all on one broker. The sides that several benchmarks share
-are here: modules of benchmarks/ that print their figures, users of a Java client, and Artemis' own load generator.
+``python -m benchmarks.NAME [WHAT …] [--pairs N]`` runs all measurements on the same broker. This module also has the
+sides that several benchmarks share: modules of benchmarks/ that print their figures, users of a Java client, and the
+load generator of the Artemis distribution.
 """
 
 import json
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.arguments import Parser, sized
+from benchmarks.arguments import Parser, scaled
 from benchmarks.pairs import conditions
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
 from drivers.protocols import PROTOCOLS
@@ -37,13 +38,16 @@ Side = Callable[[], Sequence[float]]
 
 
 def entry_for(protocol: str) -> str:
-    """The catalogue entry of one broker that speaks it: only Artemis knows Core."""
+    """Return the name of a catalogue entry with one broker that supports the protocol: Artemis for Core."""
     return "artemis-single" if protocol == "core" else "single"
 
 
 @contextmanager
 def broker(entry: str, overlay: str = "") -> Iterator[tuple[ProcessRuntime, Path]]:
-    """The one broker of catalogue entry ``entry``, up, and a folder for this benchmark. ``overlay``: YAML over it."""
+    """Start the broker of the one-broker entry ``entry``; yield its runtime and a temporary folder.
+
+    ``overlay``: YAML that is applied to the entry.
+    """
     topology = Overlay(Path("overlay"), overlay).over(build(entry)) if overlay else build(entry)
     with tempfile.TemporaryDirectory() as folder:
         runtime = ProcessRuntime(topology, RunDirectory.create(Path(folder), "broker"))
@@ -60,10 +64,10 @@ def run(
     make_bench: Callable[[ProcessRuntime, Path, float], Bench],
     measurements: Mapping[str, Callable[[Bench, int], None]],
 ) -> None:
-    """Bring up catalogue entry ``entry``, which has one broker, and run benchmarks on it.
+    """Start the broker of the one-broker entry ``entry`` and run measurements on it.
 
-    They are those of ``measurements`` that the command line names, or all. Each gets the bench and the requested number
-    of pairs. The bench is made for the requested size.
+    The command line selects the ``measurements``; by default all of them run. Each is called with the bench and the
+    requested number of pairs. ``make_bench`` gets the requested size.
     """
     parser.add_measurements(measurements)
     parser.add_pairs()
@@ -77,10 +81,12 @@ def run(
 
 
 def figures_of(runtime: Runtime, module: str, *arguments: str, checkout: Path | None = None) -> dict[str, float]:
-    """What a module of benchmarks/ prints in its last line. It gets the broker's password on its standard input.
+    """Run a module of benchmarks/ and return the JSON in its last line of output.
 
-    ``checkout``: another one's module of that name. ``-m`` looks for modules in the folder that it is run in, before
-    those that are installed.
+    The module reads the broker's password from standard input.
+
+    ``checkout``: run this checkout's module of the same name. This works because ``-m`` searches the working directory
+    before the installed packages.
     """
     process = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", f"benchmarks.{module}", *arguments],
@@ -95,7 +101,7 @@ def figures_of(runtime: Runtime, module: str, *arguments: str, checkout: Path | 
 
 
 def side(runtime: Runtime, module: str, *arguments: str, checkout: Path | None = None) -> Side:
-    """A side that is a module of benchmarks/; see `figures_of`."""
+    """Return a side that runs a module of benchmarks/. For ``checkout`` see `figures_of`."""
 
     def run_once() -> Sequence[float]:
         figures = figures_of(runtime, module, *arguments, checkout=checkout)
@@ -114,7 +120,10 @@ def java_users(
     rate: float = 0.0,
     warm_up: int = 0,
 ) -> dict[str, float]:
-    """Figures of `benchmarks.java_users`: so many messages, every one recorded; a rate of 0: all due at once."""
+    """Return the figures of `benchmarks.java_users` for ``count`` recorded messages.
+
+    If ``rate`` is 0, all messages are due at once.
+    """
     kind, uri = "durable" if durable else "non-durable", runtime.endpoint(BROKER, protocol).uri
     load = (str(count), kind, str(in_flight), str(rate), str(warm_up))
     figures = figures_of(runtime, "java_users", protocol, uri, *load)
@@ -132,18 +141,17 @@ def java_side(
     return run_once
 
 
-def paced(runtime: Runtime, protocol: str, times: int, size: float) -> None:
-    """Print the figures of a load of a Java client at a steady rate, so many times."""
-    count, warm_up = sized(PACED_PER_S * PACED_S, size), sized(PACED_WARM_UP, size)
+def run_paced(runtime: Runtime, protocol: str, times: int, size: float) -> None:
+    """Run a Java client's load at a steady rate ``times`` times, and print the figures of each run."""
+    count, warm_up = scaled(PACED_PER_S * PACED_S, size), scaled(PACED_WARM_UP, size)
     for _ in range(times):
         figures = java_users(runtime, protocol, count, durable=False, rate=PACED_PER_S, warm_up=warm_up)
         print(f"paced {PACED_PER_S}/s for {count / PACED_PER_S:g} s: {figures}", flush=True)
 
 
 class PerfClient:
-    """``artemis perf client``, the load generator of Artemis' own distribution: one producer and one consumer.
-
-    Each run is a process. ``folder``: for its arguments and reports.
+    """Runs ``artemis perf client``, the load generator in the Artemis distribution: one producer and one consumer.
+    Each run is a process. Its arguments and reports are in ``folder``.
     """
 
     def __init__(self, runtime: ProcessRuntime, folder: Path) -> None:
@@ -151,7 +159,10 @@ class PerfClient:
         self._home, self._java = ensure(pinned("activemq-artemis")), find_java().executable
 
     def run(self, options: str, uri: str, *, durable: bool) -> tuple[float, list[dict[str, Any]]]:
-        """CPU seconds of the whole process, and its samples. The password is passed in a file that only we can read."""
+        """Run the load generator and return the CPU seconds of its whole process, and its samples.
+
+        The password is in an argument file that only the current user can read.
+        """
         arguments, report, before_s = self._folder / "perf.args", self._folder / "perf.json", children_cpu_s()
         report.unlink(missing_ok=True)
         arguments.touch(mode=0o600)

@@ -1,9 +1,10 @@
-"""Compares OpenWire users under Locust, which record every message, with the broker's own command-line tools.
+"""Compares OpenWire users under Locust, which record every message, with the broker's command-line tools.
 
 ``python -m benchmarks.openwire_speed [WHAT …] [--pairs N]`` starts one broker and prints Markdown tables for
-docs/performance.md. A is `benchmarks.java_users`, one process; B is ``activemq producer`` and ``activemq consumer`` of
-the same distribution, two processes at once. Both send 1 KiB to one queue, take by a prefetch of 1,000 and begin with a
-cold JVM. A rate counts from the first send to the last receipt; CPU is the clients', without what they need to start.
+docs/performance.md. A is `benchmarks.java_users`, one process. B is ``activemq producer`` and ``activemq consumer`` of
+the broker's distribution, two processes at the same time. Both sides send 1 KiB messages to one queue, receive with a
+prefetch of 1,000, and begin with a cold JVM. Rates are measured from the first send to the last receipt. CPU is the
+clients' CPU time without their start.
 """
 
 import re
@@ -14,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks import one_broker
-from benchmarks.arguments import Parser, sized
-from benchmarks.one_broker import java_side, paced
+from benchmarks.arguments import Parser, scaled
+from benchmarks.one_broker import java_side, run_paced
 from benchmarks.pairs import compare
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
 from topologies.runtimes.distribution import ensure, pinned
@@ -26,7 +27,7 @@ COUNT = {"durable": 10_000, "non-durable": 100_000}
 
 
 class OpenWireBench:
-    """One broker, and both sides of a comparison on it."""
+    """Both sides of the OpenWire comparisons, on one broker."""
 
     def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
         self.runtime, self._folder, self.size = runtime, folder, size
@@ -36,13 +37,13 @@ class OpenWireBench:
         self._start_cpu_s = self.tools(2, durable=False)[1] * 2 / 1e6
 
     def tools(self, count: int, *, durable: bool) -> Sequence[float]:
-        """Messages a second and CPU us a message of the distribution's producer and consumer."""
+        """Run ``activemq producer`` and ``activemq consumer``; return messages per second and CPU us per message."""
         queue, before_s = f"queue://tools.{time.time_ns()}", children_cpu_s()
         shared = f"--brokerUrl {self._uri} --destination {queue} --messageCount {count}"
         consumer = self._tool(f"consumer {shared}")
         persistent = f"--persistent {'true' if durable else 'false'}"
         producer = self._tool(f"producer {shared} {persistent} --messageSize {BODY_BYTES}")
-        with ThreadPoolExecutor() as readers:  # both at once: the consumer tells of every message, and would block
+        with ThreadPoolExecutor() as readers:  # read both: the consumer prints a line per message and would block
             began, ended = readers.submit(_began_s, producer), readers.submit(_ended_s, consumer)
             began_s, ended_s = began.result(), ended.result()
         for tool in (producer, consumer):
@@ -51,7 +52,7 @@ class OpenWireBench:
         return count / (ended_s - began_s), cpu_s / count * 1e6
 
     def _tool(self, command: str) -> subprocess.Popen[str]:
-        """The password is passed in a file that only we can read: an argument would be seen by everyone."""
+        """Start a tool. The password is in a file for the current user only, as arguments are visible to all users."""
         arguments = self._folder / f"{command.split()[0]}.args"
         arguments.touch(mode=0o600)
         places = f"-Dactivemq.home={self._home} -Dactivemq.base={self._home} -Dactivemq.data={self._folder}"
@@ -70,7 +71,7 @@ class OpenWireBench:
 
 
 def _began_s(producer: subprocess.Popen[str]) -> float:
-    """When it began to send: it tells at the end how long it took."""
+    """Return the time when it began to send, computed from the elapsed time that it prints at the end."""
     elapsed_ms, at_s = _number_in_output(producer, r"Elapsed time in milli second : (\d+)")
     return at_s - elapsed_ms / 1_000
 
@@ -80,7 +81,7 @@ def _ended_s(consumer: subprocess.Popen[str]) -> float:
 
 
 def _number_in_output(tool: subprocess.Popen[str], pattern: str) -> tuple[int, float]:
-    """The number that a tool tells in a line, and when; its output is read to the end."""
+    """Read a tool's output to the end. Return the number in the line that matches, and the time of that line."""
     assert tool.stdout is not None
     number_and_time, last_line = None, ""
     for line in tool.stdout:
@@ -91,8 +92,8 @@ def _number_in_output(tool: subprocess.Popen[str], pattern: str) -> tuple[int, f
     return number_and_time
 
 
-def against(bench: OpenWireBench, kind: str, in_flight: int, pairs: int) -> None:
-    count, durable = sized(COUNT[kind], bench.size), kind == "durable"
+def compare_with_tools(bench: OpenWireBench, kind: str, in_flight: int, pairs: int) -> None:
+    count, durable = scaled(COUNT[kind], bench.size), kind == "durable"
     ours = java_side(bench.runtime, "openwire", count, durable=durable, in_flight=in_flight)
     cap = f", {in_flight} in flight" if durable else ""
     title = f"{kind}{cap}: users under Locust (A), activemq producer and consumer (B)"
@@ -100,10 +101,10 @@ def against(bench: OpenWireBench, kind: str, in_flight: int, pairs: int) -> None
 
 
 MEASUREMENTS: Mapping[str, Callable[[OpenWireBench, int], None]] = {
-    "non-durable": lambda bench, pairs: against(bench, "non-durable", IN_FLIGHT, pairs),
-    "durable": lambda bench, pairs: against(bench, "durable", 1, pairs),
-    "durable-in-flight": lambda bench, pairs: against(bench, "durable", IN_FLIGHT, pairs),
-    "paced": lambda bench, pairs: paced(bench.runtime, "openwire", pairs, bench.size),
+    "non-durable": lambda bench, pairs: compare_with_tools(bench, "non-durable", IN_FLIGHT, pairs),
+    "durable": lambda bench, pairs: compare_with_tools(bench, "durable", 1, pairs),
+    "durable-in-flight": lambda bench, pairs: compare_with_tools(bench, "durable", IN_FLIGHT, pairs),
+    "paced": lambda bench, pairs: run_paced(bench.runtime, "openwire", pairs, bench.size),
 }
 
 

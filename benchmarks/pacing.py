@@ -1,20 +1,20 @@
-"""Measures how late the generator is at a steady rate from one worker, by real runs' own events.
+"""Measures how late one worker sends at a steady rate, from the recorded events of real runs.
 
-``python -m benchmarks.pacing --aims`` makes sixteen short runs and says which aims are met: each protocol at 120/s and
-2,000/s, with normal priority, and with real-time priority next to two busy loops.
+``python -m benchmarks.pacing --aims`` makes sixteen short runs and reports which aims are met. It measures each
+protocol at 120/s and 2,000/s, both with normal priority, and with real-time priority next to two busy loops.
 
-``python -m benchmarks.pacing [RATE] [--protocol A,B] [--pairs N] [--busy N]`` makes runs of 30 s at RATE messages a
-second in all (default 120) on one broker that speaks the protocol (default: each of the four). Core runs on Artemis,
-the others on Classic. Each pair has a run with normal and a run with real-time priority, in turn. With ``--pairs 0``
-there is one run with normal priority. ``--busy N``: N busy loops run next to it.
+``python -m benchmarks.pacing [RATE] [--protocol A,B] [--pairs N] [--busy N]`` makes 30-second runs at a total of RATE
+messages per second (default 120) on one broker, for each of the protocols (default: all four). Core runs on Artemis,
+the others on Classic. Each pair has a run with normal and a run with real-time priority, in alternating order. With
+``--pairs 0`` there is one run with normal priority. ``--busy N`` runs N busy loops at the same time.
 
-Beside each run a bare loop in Java waits for due times and does nothing else, with the same priority at the same rate.
-That is the best that a load generator can do. A Markdown row has the medians of the runs: own lag (sent - ready, of
-first attempts in the load), the bare loop's lateness in the same load, the ratio of both p99, and from sent to
-received. Messages are one way (`benchmarks.pacing_load`).
+During each run, a bare loop in Java waits for due times and does nothing else, at the same rate and with the same
+priority. No load generator can do better on this machine. A Markdown row has the medians of the runs: own lag (sent -
+ready, for first attempts during the load), the bare loop's lateness during the same load, the ratio of both p99, and
+the time from sent to received. There are no replies (`benchmarks.pacing_load`).
 """
 
-import brokerbench.api  # isort: skip  # noqa: F401 - first: gevent then patches
+import brokerbench.api  # isort: skip  # noqa: F401 - first, as it makes gevent patch the standard library
 
 import os
 import statistics
@@ -54,7 +54,7 @@ AIM_LOAD_S, AIM_WARM_UP_S = 10, 5
 MOST_P50_MS, MOST_P99_MS, MOST_RATIO = 0.2, 1.0, 1.5
 
 HEADER = (
-    "Milliseconds, but for the ratio and the messages sent and received.\n\n"
+    "All values are in milliseconds, except the ratio, the counts and the rate.\n\n"
     "| protocol | rate | priority | busy loops | own lag p50 | p99 | p99.9 | bare loop p50 | p99 | own p99 / bare p99 "
     "| sent → received p50 | p99 | sent | received | runs | remarks |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
@@ -63,7 +63,7 @@ HEADER = (
 
 @dataclass(frozen=True)
 class PacedRun:
-    """What to measure. ``warm_up_s``: '' for the harness's own."""
+    """A run to measure. ``warm_up_s``: empty for the harness's default."""
 
     protocol: str
     rate: str
@@ -74,7 +74,7 @@ class PacedRun:
 
 @dataclass(frozen=True)
 class Measured:
-    """One run; milliseconds, p50, p99 and p99.9 of each."""
+    """Figures of one run. Each duration has p50, p99 and p99.9, in milliseconds."""
 
     own_lag: tuple[float, float, float]
     bare: tuple[float, float, float]
@@ -90,10 +90,10 @@ class Measured:
 
 @contextmanager
 def bare_loop(rate: str, priority: str, file: Path) -> Iterator[None]:
-    """A process that wakes ``rate`` times a second while the block runs; ``file`` is complete afterwards.
+    """Run a process that wakes ``rate`` times per second until the block ends. Afterwards ``file`` is complete.
 
-    Its times are of the same clock as a run's (`tests/drivers/jvm/test_clocks.py`), so that those within the load can
-    be told from the others.
+    Its times are on the same clock as a run's events (`tests/drivers/jvm/test_clocks.py`), so it is known which times
+    are within the load.
     """
     parts = find_java_parts("openwire")
     classes = parts.compiler.compiled((SOURCES,), ())
@@ -104,34 +104,37 @@ def bare_loop(rate: str, priority: str, file: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        loop.communicate()  # its input ends, and so does the loop
+        loop.communicate()  # closes its input, which ends the loop
 
 
 def raise_all_priorities() -> None:
-    """Of a process that is about to begin: all of its threads inherit it, unlike those of `drivers.realtime`."""
+    """Give the current process real-time priority, for use as a ``preexec_fn``.
+
+    All threads of the new program inherit the priority, while `drivers.realtime` raises single threads.
+    """
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
 
 def lateness_ms(file: Path, began_ns: int, ended_ns: int) -> Any:
-    """How late (ms) it was at each time that was due from ``began_ns`` until before ``ended_ns``."""
+    """Return the bare loop's lateness (ms) for each due time from ``began_ns`` until before ``ended_ns``."""
     due_ns, woke_ns = np.fromfile(file, dtype=">i8").reshape(-1, NUMBERS_A_TIME).T
     return (woke_ns - due_ns)[(due_ns >= began_ns) & (due_ns < ended_ns)] / NS_PER_MS
 
 
 def in_load(directory: RunDirectory) -> pa.Table:
-    """The first attempt of each message that was due within the load."""
+    """Return the first send attempts of messages that were due during the load."""
     (began_ns, ended_ns), sends = load_ns(directory), read_events(directory, "sends")
     due_ns, attempt = sends["due_ns"].to_numpy(), sends["attempt"].to_numpy()
     return sends.filter(pa.array((attempt == 1) & (due_ns >= began_ns) & (due_ns < ended_ns)))
 
 
 def own_lags_ms(sends: pa.Table) -> Any:
-    """How late (ms), by our own fault, each of them was."""
+    """Return the lag (ms) that the load generator itself caused, for each send."""
     return np.maximum(sends["sent_ns"].to_numpy() - sends["ready_ns"].to_numpy(), 0) / NS_PER_MS
 
 
 def transits_ms(sends: pa.Table, receipts: pa.Table) -> Any:
-    """How long (ms) each of them took from sent to received."""
+    """Return the time (ms) from sent to received, for each receipt of these sends."""
     message_key = ["producer", "seq"]
     arrived = receipts.select([*message_key, "received_ns"]).join(
         sends.select([*message_key, "sent_ns"]), message_key, join_type="inner"
@@ -140,13 +143,13 @@ def transits_ms(sends: pa.Table, receipts: pa.Table) -> Any:
 
 
 def percentiles(values_ms: Any) -> tuple[float, float, float]:
-    """NaN for each if there are none."""
+    """Return p50, p99 and p99.9. All are NaN if there are no values."""
     p50, p99, p99_9 = np.percentile(values_ms, PERCENTILES) if len(values_ms) else (float("nan"),) * 3
     return float(p50), float(p99), float(p99_9)
 
 
 def locust_options(paced_run: PacedRun) -> list[str]:
-    """What of the run's command line its measurement is about."""
+    """Return the run's command-line options that depend on the measurement."""
     where = ["--topology", entry_for(paced_run.protocol), "--protocol", paced_run.protocol]
     how = ["-t", f"{paced_run.load_s}s", "--rate", paced_run.rate, "--priority", paced_run.priority]
     warm_up = ["--warm-up", paced_run.warm_up_s] if paced_run.warm_up_s else []
@@ -154,7 +157,7 @@ def locust_options(paced_run: PacedRun) -> list[str]:
 
 
 def measure(paced_run: PacedRun) -> Measured:
-    """Raises RuntimeError with what the run printed if it could not be made."""
+    """Make the run and return its figures. Raises RuntimeError with the run's output if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         runs, times = Path(folder) / "runs", Path(folder) / "bare"
         with bare_loop(paced_run.rate, paced_run.priority, times):
@@ -163,7 +166,7 @@ def measure(paced_run: PacedRun) -> Measured:
 
 
 def measured(directory: RunDirectory, times: Path) -> Measured:
-    """The figures of a run that is over. ``times``: the bare loop's."""
+    """Return the figures of a finished run. ``times``: the file of the bare loop."""
     sends = in_load(directory)
     transits = transits_ms(sends, read_events(directory, "receipts"))
     return Measured(
@@ -177,13 +180,13 @@ def measured(directory: RunDirectory, times: Path) -> Measured:
 
 
 def remarks_on(info: RunInfo) -> tuple[str, ...]:
-    """What went wrong in a run."""
+    """Return remarks on the problems of a run."""
     given_back = any("gave its real-time priority back" in warning for warning in info.warnings)
     return (*(["priority given back"] if given_back else []), *(["invalid"] if info.problems else []))
 
 
 def row(paced_run: PacedRun, busy: int, measured_runs: Sequence[Measured]) -> str:
-    """Medians of the runs, and the messages of all of them."""
+    """Return a table row with the medians of the runs, and their total messages."""
     times = zip(
         *((*run.own_lag, *run.bare[:2], run.ratio, *run.sent_to_received[:2]) for run in measured_runs), strict=True
     )
@@ -230,7 +233,7 @@ def main(rate: str, protocols: Sequence[str], pairs: int, busy: int, load_s: int
 
 
 def aim_runs(protocols: Sequence[str]) -> list[tuple[PacedRun, int]]:
-    """Each run with its number of busy loops; without those of real-time priority where it is not permitted."""
+    """Return each run with its number of busy loops. Real-time runs are left out if real-time is not permitted."""
     ways = [(NORMAL, 0)] if why_refused() else [(NORMAL, 0), (REALTIME, AIM_BUSY)]
     return [
         (PacedRun(protocol, rate, priority, AIM_LOAD_S, f"{AIM_WARM_UP_S}"), busy)
@@ -240,8 +243,8 @@ def aim_runs(protocols: Sequence[str]) -> list[tuple[PacedRun, int]]:
     ]
 
 
-def judged(runs: Sequence[tuple[PacedRun, Measured]]) -> Iterator[str]:
-    """A Markdown list: of each aim, how many of the runs that it is about met it, and which did not."""
+def aim_results(runs: Sequence[tuple[PacedRun, Measured]]) -> Iterator[str]:
+    """Yield a Markdown list item per aim: how many of its runs met it, and which runs did not."""
     normal = [(paced_run, run) for paced_run, run in runs if paced_run.priority == NORMAL]
     raised = [(paced_run, run) for paced_run, run in runs if paced_run.priority == REALTIME]
     yield _aim(f"own lag p50 below {MOST_P50_MS:g} ms", normal, lambda measured: measured.own_lag[0] < MOST_P50_MS)
@@ -263,7 +266,7 @@ def _aim(aim: str, runs: Sequence[tuple[PacedRun, Measured]], is_met: Callable[[
 
 
 def aims(protocols: Sequence[str]) -> None:
-    """One run each, of `AIM_LOAD_S` seconds after `AIM_WARM_UP_S` seconds of warm-up."""
+    """Make each of `aim_runs` once and print which aims are met."""
     began_s = time.monotonic()
     print(f"{conditions()}\n\n{HEADER}", flush=True)
     runs = []
@@ -272,7 +275,7 @@ def aims(protocols: Sequence[str]) -> None:
             measured_run = measure(paced_run)
         runs.append((paced_run, measured_run))
         print(row(paced_run, busy, [measured_run]), flush=True)
-    print("\n" + "\n".join(judged(runs)))
+    print("\n" + "\n".join(aim_results(runs)))
     if why := why_refused():
         print(f"- not measured: {why}")
     print(f"\n{len(runs)} runs in {time.monotonic() - began_s:.0f} s")
@@ -281,22 +284,22 @@ def aims(protocols: Sequence[str]) -> None:
 if __name__ == "__main__":
     parser = Parser("pacing", __doc__)
     parser.add_argument(
-        "rate", nargs="?", type=above_0, default=120.0, metavar="RATE", help="messages per second, in all (120)"
+        "rate", nargs="?", type=above_0, default=120.0, metavar="RATE", help="total messages per second (120)"
     )
-    parser.add_argument("--aims", action="store_true", help="make short runs of both rates, and say which aims are met")
+    parser.add_argument("--aims", action="store_true", help="make short runs and report which aims are met")
     protocols = ",".join(REAL_PROTOCOLS)
     parser.add_argument(
         "--protocol",
         type=several_of(REAL_PROTOCOLS),
         default=REAL_PROTOCOLS,
         metavar="A,B",
-        help=f"of {protocols} (all)",
+        help=f"protocols: {protocols} (all)",
     )
     parser.add_argument(
         "--pairs", type=whole(0), default=0, metavar="N", help="runs with normal and with real-time priority (0)"
     )
-    parser.add_argument("--busy", type=whole(0), default=0, metavar="N", help="loops that each keep a core busy (0)")
-    parser.add_argument("--for", dest="for_s", type=whole(1), default=30, metavar="S", help="seconds of each load (30)")
+    parser.add_argument("--busy", type=whole(0), default=0, metavar="N", help="number of busy loops, one core each (0)")
+    parser.add_argument("--for", dest="for_s", type=whole(1), default=30, metavar="S", help="load seconds per run (30)")
     options = parser.parse_args()
     if options.aims:
         aims(options.protocol)

@@ -1,6 +1,7 @@
 """One-way messages at a steady rate on one broker: the load of `benchmarks.pacing`.
 
-Asks: how late is the generator when nothing makes it wait? Durable messages would ask how fast the broker's disk is.
+It answers how late the generator is when nothing makes it wait. Messages are not durable, as these would measure the
+broker's disk.
 """
 
 from brokerbench import Hold, Scenario, no_unconfirmed_send_missing, none_corrupted, run

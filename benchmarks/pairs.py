@@ -1,7 +1,7 @@
-"""Times two things in turn, A B B A …, and compares them pair by pair.
+"""Measures two sides alternately, A B B A …, and compares them pair by pair.
 
-A machine's speed drifts; both sides of one pair see nearly the same machine. The tables have the median of the ratios,
-with its spread, and the medians of both sides.
+A machine's speed drifts, but both sides of a pair run under nearly the same conditions. The tables show the median of
+the ratios, with its spread, and the medians of both sides.
 """
 
 import os
@@ -16,7 +16,7 @@ from harness import machine
 
 @dataclass(frozen=True)
 class Pairs:
-    """Figures of ``a`` and ``b``, one a pair; smaller or larger is better as the figure has it."""
+    """A figure of the sides A and B, one value per pair. Whether smaller or larger is better depends on the figure."""
 
     a: tuple[float, ...]
     b: tuple[float, ...]
@@ -26,7 +26,7 @@ class Pairs:
         return tuple(a / b for a, b in zip(self.a, self.b, strict=True))
 
     def row(self, name: str, unit: str) -> str:
-        """A row of a Markdown table: name, median of A, median of B, ratio A/B with its extremes, pairs."""
+        """Return a Markdown table row: name, median of A, median of B, ratio A/B with its extremes, number of pairs."""
         ratios = self.ratios
         return (
             f"| {name} | {statistics.median(self.a):,.3g} {unit} | {statistics.median(self.b):,.3g} {unit} "
@@ -46,7 +46,10 @@ def measure(
     *,
     warm: bool = True,
 ) -> list[Pairs]:
-    """Run both sides ``pairs`` times, if ``warm`` after one of each that does not count; a `Pairs` for each figure."""
+    """Run both sides ``pairs`` times and return a `Pairs` for each figure.
+
+    With ``warm``, each side runs once before; this run does not count.
+    """
     if warm:
         a(), b()
     figures_a: list[Sequence[float]] = []
@@ -71,7 +74,10 @@ def compare(
     warm: bool = True,
     units: Mapping[str, str] = RATE_AND_CPU,
 ) -> None:
-    """Print a table. Either side gives the figures of ``units``, in their order. ``warm``: as in `measure`."""
+    """Measure both sides and print a table.
+
+    Each side returns its figures in the order of ``units``. ``warm``: see `measure`.
+    """
     figures = measure(a, b, pairs, warm=warm)
     print(f"\n{title}\n\n{HEADER}")
     for (name, unit), figure in zip(units.items(), figures, strict=True):
@@ -79,7 +85,7 @@ def compare(
 
 
 def conditions() -> str:
-    """The machine and the day, for the line above a table."""
+    """Describe the machine and the date, for the line above a table."""
     facts = machine.describe()
     memory = f"{int(facts['memory_bytes']) / 2**30:.0f} GiB"
     return (

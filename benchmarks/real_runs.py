@@ -1,4 +1,4 @@
-"""Makes runs of this project for a benchmark, by Locust and without their analysis, and opens their events."""
+"""Makes runs for a benchmark with Locust, without their analysis, and opens their events."""
 
 import subprocess
 import sys
@@ -13,9 +13,9 @@ LOCUST = Path(sys.executable).with_name("locust")
 
 
 def make_run(locustfile: str, options: Sequence[str], runs: Path) -> tuple[RunDirectory, str]:
-    """Make a run on processes, in a folder of runs. Returns it, and what it printed.
+    """Make a run on broker processes in the folder ``runs``. Return the run and its output.
 
-    An invalid run is returned too. Raises RuntimeError with the end of what it printed if it could not be made.
+    An invalid run is returned, too. If the run fails, raises RuntimeError with the end of its output.
     """
     before = set(runs.glob("*"))
     run_options = ["--headless", "--runtime", "processes", "--analyse-later", "--runs", str(runs)]
@@ -27,7 +27,7 @@ def make_run(locustfile: str, options: Sequence[str], runs: Path) -> tuple[RunDi
 
 
 def opened(runs: Path, before: Collection[Path] = ()) -> RunDirectory:
-    """The one run in a folder that was not there before, with its events in the form that is read."""
+    """Return the only new run in the folder, after sealing its events for reading."""
     (run,) = set(runs.iterdir()).difference(before)
     directory = RunDirectory.open(run)
     seal(directory)
@@ -35,7 +35,7 @@ def opened(runs: Path, before: Collection[Path] = ()) -> RunDirectory:
 
 
 def load_ns(directory: RunDirectory) -> tuple[int, int]:
-    """When the load of a run that is over began and ended."""
+    """Return the times when the load of a finished run began and ended."""
     phases = directory.read_run().phases
     assert phases.load_began_ns is not None
     assert phases.load_ended_ns is not None

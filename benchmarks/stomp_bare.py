@@ -1,8 +1,8 @@
-"""Sends and receives messages by stomp.py alone, in a process of its own.
+"""Sends and receives messages with stomp.py alone, in a separate process.
 
-It reads the password from standard input, and prints one JSON line (`benchmarks.stopwatch`). One connection sends, one
-receives and acknowledges each message, as the users of `benchmarks.stomp_users` do. By default it uses threads, which
-is usual and also faster.
+It reads the password from standard input, and prints one line of JSON (`benchmarks.stopwatch`). One connection sends;
+another one receives and acknowledges each message, like the users of `benchmarks.stomp_users`. By default it uses
+threads, as most programs do; this is also faster.
 """
 
 import sys
@@ -23,7 +23,7 @@ from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP,
 
 
 class Listener(stomp.ConnectionListener):  # type: ignore[misc]
-    """Acknowledges and counts what comes, and keeps the sends that await their receipt."""
+    """Acknowledges and counts received messages, and tracks the sends that await a receipt."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection

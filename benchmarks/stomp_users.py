@@ -1,12 +1,12 @@
-"""Measures this project's own STOMP users: a Locust runner with one producer and one consumer.
+"""Measures the STOMP users of this project: a Locust runner with one producer and one consumer.
 
-It reads the password from standard input, and prints one JSON line (`benchmarks.stopwatch`). The users are a scenario's
-users, with Locust's request events and statistics. Only brokers, proof, drain and analysis are left out. RATE 0: all
-messages are due at once, so the producer is always late and sends as fast as it can. ``unrecorded``: the recorder
-discards everything.
+It reads the password from standard input, and prints one line of JSON (`benchmarks.stopwatch`). The users work as in a
+scenario, including Locust's request events and statistics. Only the brokers, the proof, the drain and the analysis are
+left out. With a RATE of 0 all messages are due at once, so the producer is always late and sends as fast as it can.
+``unrecorded``: the recorder discards everything.
 """
 
-from locust.env import Environment  # isort: skip  # first: it has gevent patch what the others import
+from locust.env import Environment  # isort: skip  # first: it makes gevent patch the modules that the others import
 
 import sys
 import tempfile
@@ -45,17 +45,17 @@ class Receiver(ConsumerUser):
 
 
 class Forgetful(Recorder):
-    """A recorder that keeps nothing. The time it saves is the cost of recording."""
+    """A recorder that discards everything. The time saved is the cost of recording."""
 
     def send(self, *_: Any) -> None:
-        """Forget it."""
+        """Discard the send."""
 
     def receipt(self, *_: Any) -> None:
-        """Forget it."""
+        """Discard the receipt."""
 
 
 def session_for(protocol: str, uri: str, password: str, recorder: Recorder, process_index: int = 0) -> Session:
-    """A session for users of `GROUP` on the one broker with that URI."""
+    """Return a session for users of `GROUP` on the broker at ``uri``."""
     spoken = Spoken.parse(protocol)
     network = Network(
         spoken=spoken,
@@ -75,7 +75,10 @@ def session_for(protocol: str, uri: str, password: str, recorder: Recorder, proc
 
 
 def messages_through(runner: Any, session: Session, count: int) -> str:
-    """Start the users, let them send and receive so many messages, stop them; what the stopwatch says."""
+    """Start the users, wait until ``count`` messages were sent and received, and stop them.
+
+    Returns the output of `Stopwatch.stop`.
+    """
     attach(runner.environment, session)
     runner.start(2, spawn_rate=2)
     _wait(session, lambda: len(session.tally.ready) == 2)

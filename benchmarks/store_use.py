@@ -1,4 +1,4 @@
-"""Tells what keeps durable messages from being faster: the cores of the machine, or the syncs of its disk."""
+"""Measures what limits the rate of durable messages: the cores of the machine, or the syncs of its disk."""
 
 import os
 import statistics
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.stopwatch import looking
+from benchmarks.stopwatch import sampling
 
 SAMPLE_S = 0.5
 DISKS = Path("/proc/diskstats")
@@ -20,12 +20,15 @@ BLOCK_BYTES, BLOCKS, SYNCS_S = 4_096, 256, 3.0
 
 @dataclass
 class StoreUse:
-    """Samples of half a second each: cores that worked, those that the broker took, and syncs of the disk a second."""
+    """Half-second samples: busy cores of the machine, cores used by the broker, and disk syncs per second."""
 
     samples: list[tuple[float, float, float]] = field(default_factory=list)
 
     def under_load(self) -> tuple[float, ...]:
-        """Medians of the samples with at least half as many syncs as the most: without the clients' start."""
+        """Return the medians of the samples under load, without the clients' start.
+
+        These are the samples with at least half as many syncs as the highest sample.
+        """
         most = max(syncs for _, _, syncs in self.samples)
         loaded = [sample for sample in self.samples if sample[-1] >= most / 2]
         return tuple(map(statistics.median, zip(*loaded, strict=True)))
@@ -33,7 +36,7 @@ class StoreUse:
 
 @contextmanager
 def watched(folder: Path, broker: psutil.Process) -> Iterator[StoreUse]:
-    """Watches the machine, its broker, and the disk that holds a folder (Linux)."""
+    """Sample the machine, the broker, and the disk of ``folder`` until the block ends (Linux)."""
     use = StoreUse()
     psutil.cpu_percent()
     broker.cpu_percent()
@@ -46,12 +49,12 @@ def watched(folder: Path, broker: psutil.Process) -> Iterator[StoreUse]:
         syncs, at_s = _syncs(folder), time.monotonic()
         use.samples.append((cores, broker.cpu_percent() / 100, (syncs - syncs_before) / (at_s - before_s)))
 
-    with looking(look, SAMPLE_S):
+    with sampling(look, SAMPLE_S):
         yield use
 
 
 def bare_syncs_per_s(folder: Path) -> float:
-    """How often a second one thread can write 4 KiB there and have it on the disk."""
+    """Return how often per second one thread can write 4 KiB to the folder's disk and sync it."""
     path = folder / "syncs"
     file = os.open(path, os.O_CREAT | os.O_RDWR)
     try:
@@ -69,12 +72,10 @@ def bare_syncs_per_s(folder: Path) -> float:
 
 
 def _syncs(folder: Path) -> int:
-    """Flushes that the folder's disk has completed. Ends the benchmark where Linux does not count them."""
+    """Return the number of flushes that the folder's disk has completed. Exits if Linux does not count them."""
     device = folder.stat().st_dev
     for line in DISKS.read_text(encoding="ascii").splitlines() if DISKS.exists() else ():
         columns = line.split()
         if (int(columns[0]), int(columns[1])) == (os.major(device), os.minor(device)):
             return int(columns[18])
-    sys.exit(
-        f"{folder}: {DISKS} does not count the syncs of its disk; set TMPDIR to a folder on a disk of this machine"
-    )
+    sys.exit(f"{folder}: {DISKS} has no count of syncs for this disk; set TMPDIR to a folder on a disk of this machine")

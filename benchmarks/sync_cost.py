@@ -1,9 +1,9 @@
-"""Measures what it costs that a broker syncs its journal: durable messages per second, with syncs and without them.
+"""Measures the cost of a broker's journal syncs: durable messages per second with and without syncs.
 
-``python -m benchmarks.sync_cost [WHAT …] [--pairs N]`` starts two brokers that differ in nothing else, and prints
-Markdown tables for docs/findings/durability.md. A has the default, which syncs every write before the broker confirms
-it. Producers send 1 KiB messages by STOMP. Each waits until a message is confirmed before it sends the next one. Both
-brokers keep their data on the disk of the folder for temporary files.
+``python -m benchmarks.sync_cost [WHAT …] [--pairs N]`` starts two brokers that differ only in this setting, and prints
+Markdown tables for docs/findings/durability.md. A has the default: the broker syncs every write before it confirms the
+message. Producers send 1 KiB messages over STOMP, and wait for each confirmation before the next send. Both brokers
+keep their data on the disk with the folder for temporary files.
 """
 
 import threading
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.arguments import Parser, sized
+from benchmarks.arguments import Parser, scaled
 from benchmarks.one_broker import BROKER, broker
 from benchmarks.pairs import compare, conditions
 from benchmarks.stomp_bare import Listener, connected
@@ -23,7 +23,7 @@ PRODUCERS, SECONDS = (1, 16), 5.0
 
 
 class SyncLoad:
-    """Producers of one broker, whose connections stay open."""
+    """Sends from several producers to one broker, over connections that stay open."""
 
     def __init__(self, runtime: ProcessRuntime, producers: int, seconds: float) -> None:
         uri, password = runtime.endpoint(BROKER, "stomp").uri, runtime.credentials().password
@@ -31,7 +31,7 @@ class SyncLoad:
         self._destination, self._seconds = f"/queue/benchmark.{time.time_ns()}", seconds
 
     def __call__(self) -> Sequence[float]:
-        """Confirmed messages per second of all producers."""
+        """Send for the duration of the measurement. Return the confirmed messages per second of all producers."""
         counts = [0] * len(self._connections)
         end_s = time.perf_counter() + self._seconds
 
@@ -70,7 +70,7 @@ def _compare(entry: str, synced: str, other: str, name: str, pairs: int, size: f
         broker(entry, persistence_overlay(other)) as (second, _),
     ):
         for producers in PRODUCERS:
-            seconds = sized(SECONDS * 1_000, size) / 1_000
+            seconds = scaled(SECONDS * 1_000, size) / 1_000
             a, b = (SyncLoad(runtime, producers, seconds) for runtime in (first, second))
             title = f"{entry}, {producers} producers: every write synced (A), {name} (B)"
             compare(title, a, b, pairs, units={"messages per second": "/s"})

@@ -1,7 +1,7 @@
 """Load tests and benchmarks of networks of message brokers.
 
 A locustfile imports everything it needs from this package: ``from brokerbench import ProducerUser, Scenario, run``.
-docs/api.md lists the names. They are loaded when the first of them is used (PEP 562).
+docs/api.md lists the names. They are imported on first use (PEP 562).
 """
 
 from importlib.util import find_spec
@@ -14,7 +14,7 @@ API = "brokerbench.api"
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__") or find_spec(f"{__name__}.{name}"):  # Python asks for a module before it imports it
+    if name.startswith("__") or find_spec(f"{__name__}.{name}"):  # Python looks up a submodule before it imports it
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from brokerbench.shadowing import imported
 

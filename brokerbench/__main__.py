@@ -3,7 +3,7 @@
 import sys
 from types import TracebackType
 
-STOPPED = 130  # the status of an interrupted run too: see records.summary
+STOPPED = 130  # also the status of an interrupted run: see records.summary
 
 
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -11,7 +11,7 @@ def _end(kind: type[BaseException], error: BaseException, trace: TracebackType |
         sys.__excepthook__(kind, error, trace)
         return
     print("brokerbench: stopped by Ctrl-C", file=sys.stderr)
-    raise SystemExit(STOPPED)  # Python takes this status if a hook ends so
+    raise SystemExit(STOPPED)  # Python exits with this status
 
 
 sys.excepthook = _end  # before the imports of a command

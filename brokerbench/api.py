@@ -1,7 +1,7 @@
 """The public API: the names that a locustfile imports from `brokerbench`. Everything else is internal.
 
-`brokerbench` loads this module when a locustfile imports the first of these names, so that the commands, which need
-none of them, start quickly.
+`brokerbench` loads this module when a locustfile imports the first of these names. The commands do not need it, so they
+start quickly.
 """
 
 from drivers.users import ConsumerUser, ProducerUser, Stay
@@ -48,4 +48,4 @@ __all__ = [
 __all__ += checks.__all__
 __all__ += faults.__all__
 
-use_status_of_a_run_that_cannot_be_made()  # here, as Locust imports locustfiles before it calls anything of ours
+use_status_of_a_run_that_cannot_be_made()  # here, as Locust imports locustfiles before it calls our code

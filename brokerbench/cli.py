@@ -1,6 +1,6 @@
-"""The commands around a run: ``brokerbench COMMAND``. A run itself is made by ``locust -f scenarios/….py``.
+"""The commands of ``brokerbench COMMAND``. A run itself is started with ``locust -f scenarios/….py``.
 
-Each command imports its room when it is called: ``brokerbench doctor`` must work where something else is broken.
+Each command imports its modules when it is called: ``brokerbench doctor`` must work even if other parts are broken.
 """
 
 import sys
@@ -19,11 +19,11 @@ RUNS = click.option(
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="The folder that keeps runs.",
+    help="Folder with the runs.",
 )
 TO = ("broker", "compose", "amazon-mq", "diagram")
 MOST_BLOCKS = 1_000
-DEFAULT = "latency p99; the longest outage where faults cut clients off"
+DEFAULT = "latency p99; the longest outage if faults cut clients off"
 FORMS = ("hdr", "csv")
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -37,11 +37,10 @@ RUN = click.argument("run", metavar="RUN")
 def main(debug: bool) -> None:
     """Benchmarks of networks of message brokers.
 
-    \b
-    Locust makes a run: locust -f scenarios/steady.py --headless --topology mesh -t 30s
-    Its options:        brokerbench options
+    \b Start a run:     locust -f scenarios/steady.py --headless --topology mesh -t 30s List its options: brokerbench
+    options
 
-    The commands here list what there is, make series of runs, and read stored runs.
+    The commands below list topologies, scenarios and options, make series of runs, and read stored runs.
     """
     from records.environment import escape_unprintable
 
@@ -55,7 +54,7 @@ def topologies(name: str | None) -> None:
 
     Details of a topology: picture, links, paths, and the effect of adding a broker.
 
-    NAME: mesh, 'mesh(brokers=5)', or a YAML file of your own.
+    NAME: mesh, 'mesh(brokers=5)', or the path of a YAML file.
     """
     from brokerbench import showing
     from brokerbench.failover_options import built_for_clients
@@ -80,7 +79,7 @@ def list_scenarios(name: str | None) -> None:
 
     Details of a scenario: events, question, command line and defaults.
 
-    NAME: steady, or a locustfile of your own.
+    NAME: steady, or the path of a locustfile.
     """
     from brokerbench.locustfiles import description, locustfile_of, option_list, scenario_list
 
@@ -97,7 +96,7 @@ def list_scenarios(name: str | None) -> None:
 def list_options(scenario: str) -> None:
     """List the options of a run, with a scenario's defaults.
 
-    SCENARIO: its name, or a locustfile of your own [default: steady].
+    SCENARIO: a name, or the path of a locustfile [default: steady].
     """
     from brokerbench.locustfiles import locustfile_of, option_list
 
@@ -109,19 +108,17 @@ def list_options(scenario: str) -> None:
 @click.option("--to", type=click.Choice(TO), default="broker", show_default=True, help="What to render.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
 @click.option("--base-port", type=click.IntRange(1024, 65000), default=61616, show_default=True, help="The first port.")
-@click.option("--overlay", help="YAML file with settings of brokers and JVMs, which override those of the topology.")
-@click.option("--unset-defaults", is_flag=True, help="Write only what topology and overlay set. Of broker and compose.")
-@click.option("--broker-version", default="", help="Version that reads the files, such as 5.16.6. Of broker only.")
+@click.option("--overlay", help="YAML file with settings that override the topology's.")
+@click.option("--unset-defaults", is_flag=True, help="Write only topology and overlay settings. For broker, compose.")
+@click.option("--broker-version", default="", help="Version that reads the files, such as 5.16.6. For broker only.")
 def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) -> None:
     """Write a topology as files for brokers, Compose or AWS.
 
-    Nothing is started. NAME as for topologies.
+    No broker is started. NAME: see brokerbench topologies.
 
-    \b
-    broker     the configuration files of every broker, a folder each
-    compose    a folder that Docker Compose brings up
-    amazon-mq  a CloudFormation template for each region
-    diagram    an SVG, the drawing of the reports
+    \b broker     the configuration files of every broker, one folder per broker compose    a folder to start with
+    Docker Compose amazon-mq  a CloudFormation template for each region diagram    an SVG with the drawing of the
+    reports
     """
     from brokerbench.failover_options import built_for_clients
     from brokerbench.rendering import notes, rendered, write_files
@@ -142,7 +139,7 @@ def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) ->
 def up(name: str, **chosen: Any) -> None:
     """Start the brokers of a topology, without a run.
 
-    Proves the links, says how to reach the brokers, and stops all of them at Ctrl-C. NAME as for topologies.
+    Proves the links, shows how to connect, and stops all brokers at Ctrl-C. NAME: see brokerbench topologies.
     """
     from brokerbench.up import request, up
     from harness.machine import memory_bytes
@@ -158,10 +155,10 @@ def up(name: str, **chosen: Any) -> None:
 @click.option("--master", default=None, help="Spark master, such as local[4] or spark://host:7077.")
 @RUNS
 def analyse(names: tuple[str, ...], master: str | None, runs: Path) -> None:
-    """Compute the results and the verdict of stored runs again.
+    """Recompute the results and the verdict of stored runs.
 
     RUN: a folder, its name, `latest`, or the URI of a folder such as s3a://BUCKET/RUN, which Spark reads and writes.
-    Several share one Spark session. Exit status by the gravest verdict.
+    Several runs share one Spark session. The worst verdict determines the exit status.
     """
     from brokerbench.stored_runs import analyse, find_runs
 
@@ -182,9 +179,9 @@ class ReportCommand(click.Command):
 @RUN
 @RUNS
 def report(run: str, runs: Path, **files: Path | None) -> None:
-    """Draw the report of a stored run again, and say where it is.
+    """Redraw the report of a stored run, and print its path.
 
-    RUN: a folder, its name, or `latest`. It has been analysed.
+    RUN: a folder, its name, or `latest`. The run must be analysed.
     """
     from brokerbench.stored_runs import find_run
     from reports.build import write_report
@@ -198,17 +195,16 @@ def report(run: str, runs: Path, **files: Path | None) -> None:
 
 @main.command()
 @RUN
-@click.option("--to", type=click.Choice(FORMS), required=True, help="The form of the files.")
+@click.option("--to", type=click.Choice(FORMS), required=True, help="Format of the files.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
 @RUNS
 def export(run: str, to: str, out: Path, runs: Path) -> None:
     """Write the results of a stored run as CSV or HdrHistogram log.
 
-    RUN: a folder, its name, or `latest`. It has been analysed. Prints each file.
+    RUN: a folder, its name, or `latest`. The run must be analysed. Prints the path of each file.
 
-    \b
-    hdr  due_to_received.hlog: latency as a HdrHistogram log, an interval for each second of the load
-    csv  latency.csv and rates.csv: latency in buckets, and messages a second
+    \b hdr  due_to_received.hlog: latency as an HdrHistogram log, one interval per second of the load csv  latency.csv
+    and rates.csv: latency in buckets, and messages per second
     """
     from brokerbench.stored_runs import find_run
     from reports.export import export
@@ -219,27 +215,27 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
 
 @main.command(cls=CommandOfRuns)
 @click.argument("words", metavar="[RUN RUN …] [-- OPTION …]", nargs=-1)
-@click.option("--scenario", metavar="A,B:3,…", help="Make the runs first: scenarios or locustfiles; :3 is 3 blocks.")
-@click.option("--topologies", metavar="A,B,…", help="Make runs on each of these topologies.")
-@click.option("--vary", multiple=True, metavar="OPTION=A,B,…", help="Make runs with each of an option's values.")
+@click.option("--scenario", metavar="A,B:3,…", help="Make the runs first: scenarios or locustfiles; :3 means 3 blocks.")
+@click.option("--topologies", metavar="A,B,…", help="Make runs on each topology.")
+@click.option("--vary", multiple=True, metavar="OPTION=A,B,…", help="Make runs with each value of an option.")
 @click.option(
     "--blocks", type=click.IntRange(1, MOST_BLOCKS), help="Runs of each arm [default: the number that a verdict needs]."
 )
 @click.option("--control", is_flag=True, help="Run the first arm twice per block, to measure noise (A/A).")
-@click.option("-t", "--run-time", help="Length of each run's load, such as 30s [default: the scenario's].")
-@click.option("--session", help="Name of the folder of the runs [default: derived from the options].")
+@click.option("-t", "--run-time", help="Duration of each run's load, such as 30s [default: the scenario's].")
+@click.option("--session", help="Name of the runs' folder [default: derived from the options].")
 @click.option("--primary", multiple=True, metavar="FIGURE", help=f"A figure to judge, at most 3 [default: {DEFAULT}].")
-@click.option("--same-within", type=SAME_WITHIN, default=5, show_default=True, help="Per cent that count as the same.")
-@click.option("--out", type=FILE, default=Path("comparison.html"), show_default=True, help="The page to write.")
-@click.option("--markdown", type=FILE, help="Write a summary in Markdown too.")
-@click.option("--json", "json_file", type=FILE, help="Write the figures as JSON too: docs/comparison.schema.json.")
+@click.option("--same-within", type=SAME_WITHIN, default=5, show_default=True, help="Percent that count as equal.")
+@click.option("--out", type=FILE, default=Path("comparison.html"), show_default=True, help="Page to write.")
+@click.option("--markdown", type=FILE, help="Also write a summary in Markdown.")
+@click.option("--json", "json_file", type=FILE, help="Also write the figures as JSON: docs/comparison.schema.json.")
 @click.option(
     "--gate", is_flag=True, help="Exit status 1 if a primary figure is worse in any arm, or a run failed a check."
 )
 @click.option(
-    "--strict", is_flag=True, help="Exit status 4 if a verdict is undecided or unstable, or a run's is unknown."
+    "--strict", is_flag=True, help="Exit status 4 if a verdict is undecided or unstable, or a run's verdict unknown."
 )
-@click.option("--allow-unlike", is_flag=True, help="Compare runs that differ in several conditions; the page says so.")
+@click.option("--allow-unlike", is_flag=True, help="Compare runs that differ in several conditions; the page notes it.")
 @RUNS
 def compare(
     words: tuple[str, ...],
@@ -255,24 +251,23 @@ def compare(
     runs: Path,
     **wanted: Any,
 ) -> None:
-    """Compare topologies or settings: which is better, by how much?
+    """Compare topologies or settings: which is better?
 
-    The page also says how sure that is.
+    The page shows by how much, and how certain the answer is.
 
-    With --scenario the runs are made first: --scenario steady --topologies 'mesh(brokers=5),hub-and-spoke' --blocks 7.
-    Each block holds a run of every arm, in random order. The same command continues after a stop. You can raise
-    --blocks while there are too few for a verdict; later blocks do not change the first verdict. Options after -- apply
-    to every run, as with locust: -- --protocol amqp --rate 200. Several scenarios make one page: --scenario
+    With --scenario, the runs are made first: --scenario steady --topologies 'mesh(brokers=5),hub-and-spoke' --blocks 7.
+    Each block has one run of every arm, in random order. After an interruption, the same command continues. You can
+    raise --blocks while there are too few for a verdict; later blocks do not change the first verdict. Options after --
+    are Locust options for every run: -- --protocol amqp --rate 200. Several scenarios make one page: --scenario
     steady:7,failover:3.
 
-    Without --scenario finished runs are compared. RUN: a folder, or its name. Runs that differ in one condition form
-    the arms. Other arms are compared with the first run's arm. The first run of each arm makes block 1, the second
-    block 2, etc., unless the runs recorded their blocks. Runs that never began are named and left out. See
+    Without --scenario, finished runs are compared. RUN: a folder, or its name. Runs that differ in one condition form
+    the arms. Each arm is compared with the arm of the first run. The first run of each arm belongs to block 1, the
+    second to block 2, etc., unless the runs recorded their blocks. Runs that never began are listed and left out. See
     docs/comparing.md.
 
-    \b
-    Exit status: 0 done, 1 worse or a failed check (--gate), 2 cannot be compared or made, 3 a run is invalid,
-    4 undecided (--strict), 130 stopped.
+    \b Exit status: 0 done, 1 worse or a failed check (--gate), 2 cannot be compared or made, 3 invalid run, 4 undecided
+    (--strict), 130 stopped.
     """
     from brokerbench.compare.answer import begun, describe, exit_status, wanted_from
     from brokerbench.compare.command import runs_made
@@ -305,7 +300,7 @@ def compare(
 
 @main.command()
 @click.argument("plan", type=click.Path(path_type=Path))
-@click.option("--short", is_flag=True, help="Fewer or shorter runs, as the plan says: shows that it works.")
+@click.option("--short", is_flag=True, help="Fewer or shorter runs as set in the plan, to check that it works.")
 @click.option("--night", help="Name of this night; the same name continues after a stop [default: today's date].")
 @click.option("--history", type=FOLDER, help="Folder of earlier nights [default: nightly-history below --runs].")
 @click.option("--junit", type=FILE, help="Write the gates as JUnit XML.")
@@ -322,15 +317,14 @@ def nightly(
     strict: bool,
     runs: Path,
 ) -> None:
-    """Make the runs of a plan, and say what became worse.
+    """Make the runs of a plan, and report regressions.
 
-    PLAN: a YAML file. Each candidate in it is compared with the reference.
+    PLAN: a YAML file. Each of its candidates is compared with the reference.
 
     Writes nightly.html and nightly.json below --runs, and adds the figures to the history. See docs/nightly.md.
 
-    \b
-    Exit status: 0 no gate failed, 1 one did, 2 the plan cannot be run, 3 runs could not be used,
-    4 a gate is undecided (--strict), 130 stopped.
+    \b Exit status: 0 no gate failed, 1 a gate failed, 2 the plan cannot be run, 3 runs could not be used, 4 a gate is
+    undecided (--strict), 130 stopped.
     """
     from datetime import date
 
@@ -350,21 +344,20 @@ def nightly(
 @click.argument("options", metavar="[-- OPTION …]", nargs=-1)
 @click.option("--only", multiple=True, metavar="PART,PART,…", help="Only cells with these parts, such as single,never.")
 @click.option("--rounds", type=click.IntRange(1, 1_000), default=5, show_default=True, help="Rounds of each cell.")
-@click.option("--list", "list_cells", is_flag=True, help="List the cells, and make no run.")
-@click.option("--out", type=FILE, default=Path("durability.md"), show_default=True, help="The table to write.")
+@click.option("--list", "list_cells", is_flag=True, help="List the cells without making runs.")
+@click.option("--out", type=FILE, default=Path("durability.md"), show_default=True, help="Table to write.")
 @RUNS
 def durability(
     options: tuple[str, ...], only: tuple[str, ...], rounds: int, list_cells: bool, out: Path, runs: Path
 ) -> None:
-    """Measure what survives a power failure.
+    """Measure which messages survive a power failure.
 
     A cell is a product, a topology, a setting of the journal and a fault. Each round is a run of the scenario
-    durability, whose fault begins at another time. A cell ends after --rounds rounds with an answer, or after twice
-    that number of rounds. The same command continues after a stop, and --rounds can be raised. Options after -- apply
-    to every run, as with locust.
+    durability, whose fault begins at a different time. A cell ends after --rounds rounds with an answer, or after twice
+    that number of rounds. After an interruption, the same command continues, and --rounds can be raised. Options after
+    -- are Locust options for every run.
 
-    \b
-    Exit status: 0 done, 1 cells are without an answer, 2 cannot be made, 130 stopped.
+    \b Exit status: 0 done, 1 some cells have no answer, 2 cannot be made, 130 stopped.
     """
     from brokerbench.durability.cells import chosen
     from brokerbench.durability.making import make
@@ -383,7 +376,7 @@ def durability(
         with signals_interrupt():
             rounds_by_cell = make(cells, rounds, runs, options, click.echo)
     except KeyboardInterrupt:
-        click.echo("stopped; the same command goes on from there")
+        click.echo("stopped; the same command continues from here")
         sys.exit(EXIT_STATUS["interrupted"])
     out.write_text(f"{table(rounds_by_cell)}\n", encoding="utf-8")
     click.echo(out)
@@ -394,9 +387,9 @@ def durability(
 @main.command()
 @RUNS
 def doctor(runs: Path) -> None:
-    """Say what this machine lacks for a benchmark, and what to do.
+    """Check whether this machine can run benchmarks.
 
-    Exit status 1 if it cannot run one.
+    Shows the next step for each problem. Exits with status 1 if the machine cannot run benchmarks.
     """
     from brokerbench.doctor import answer, examine, necessary_is_missing, table
     from brokerbench.facts import gather

@@ -1,4 +1,4 @@
-"""Draws a topology that has not run: the report's own drawing, without figures, in a separate file."""
+"""Draws a topology as an SVG file: the drawing of the report, without figures."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ OWN_STYLE = "svg { background: var(--card); font-family: system-ui, sans-serif; 
 
 @dataclass(frozen=True)
 class Entrance(DrawnClients):
-    """Where a group enters, before anybody has."""
+    """The broker where a group enters, without client counts."""
 
     @property
     def text(self) -> str:
@@ -24,8 +24,8 @@ class Entrance(DrawnClients):
 
 
 def diagram(topology: Topology) -> str:
-    """An SVG file, with the report's colours, light and dark."""
-    description = f"{len(topology.brokers)} brokers and {len(topology.links)} links; a dot marks who opens a link."
+    """Return the SVG, with the report's light and dark colours."""
+    description = f"{len(topology.brokers)} brokers and {len(topology.links)} links; a dot marks a link's opener."
     svg = draw_network(_network(topology), ANCHOR, f"Topology {topology.name}", description)
     head, body = svg.split(">", 1)
     head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
@@ -55,7 +55,7 @@ def _edge(link: Link) -> Edge:
 
 
 def _style() -> str:
-    """The part of the report's style that this drawing uses, with the colours."""
+    """Return the parts of the report's style sheet that this drawing uses, including the colours."""
     css = files("reports").joinpath("templates", "report.css").read_text(encoding="utf-8")
     colours = css[: css.index("* {")].strip()
     rules = re.findall(r"^(?:\.[^\n]+)$", css, flags=re.MULTILINE)

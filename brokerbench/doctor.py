@@ -1,6 +1,6 @@
-"""Says whether this machine can run a benchmark, and otherwise the next step.
+"""Checks whether this machine can run benchmarks, and gives a next step for each problem.
 
-Every check is a function from facts to a finding; ``facts.py`` gathers the facts. Nothing here touches the machine.
+Every check is a function from facts to a finding; ``facts.py`` gathers the facts. This module has no side effects.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 OK, WARNING, MISSING = "ok", "warning", "missing"
 
 MINIMUM_PYTHON = (3, 11)
-WANTED_OPEN_FILES = 10_000  # each client is a socket; Locust raises the soft limit to this where the hard one allows
+WANTED_OPEN_FILES = 10_000  # one socket per client; Locust raises the soft limit to this if the hard limit allows it
 WANTED_PORTS = 24  # a mesh of three brokers listens on about four ports each; twice that leaves room
 WANTED_CORES = 2
-BUSY_SHARE = 0.5  # of the cores taken by others: with more, brokers and load wait for each other
+BUSY_SHARE = 0.5  # of the cores used by other programs: with more, brokers and load wait for each other
 GIB = 1 << 30
 WANTED_MEMORY_BYTES = 3 * GIB  # three brokers of 512 MB heap, then Spark
 NEEDED_DISK_BYTES = 1 * GIB  # Spark, the distribution and a run's events
@@ -20,8 +20,8 @@ WANTED_DISK_BYTES = 5 * GIB
 
 REQUIRED_LIBRARIES = ("locust", "stomp.py", "pyarrow", "pyspark", "polars", "matplotlib", "jinja2", "jgo")
 OPTIONAL_LIBRARIES = {
-    "python-qpid-proton": ("AMQP clients", "for those: apt-get install gcc libc6-dev python3-dev, then make install")
-}  # the purpose of each, and how to get it
+    "python-qpid-proton": ("AMQP clients", "for AMQP: apt-get install gcc libc6-dev python3-dev, then make install")
+}  # the purpose of each library, and how to install it
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts found on this machine. ``None`` where a thing is not there; ``*_problem`` says why."""
+    """The facts found on this machine. ``None``: not available; the reason is in ``*_problem``."""
 
     python: tuple[int, int, int]
     java: str | None = None  # "17.0.15 at /usr/lib/jvm/…, from PATH"
@@ -44,7 +44,7 @@ class Facts:
     distributions: dict[str, str | None] = field(default_factory=dict)  # name and version -> path in the cache
     docker: str | None = None  # the engine's version
     docker_problem: str = ""
-    toxiproxy: str | None = None  # where its server is
+    toxiproxy: str | None = None  # path of its server
     libraries: dict[str, str | None] = field(default_factory=dict)  # name -> version
     free_ports: int = 0
     disk_free_bytes: dict[str, int] = field(default_factory=dict)  # name of the stored data -> free bytes
@@ -55,13 +55,13 @@ class Facts:
     memory_available_bytes: int = 0
     cores: int = 1
     load_1_min: float = 0.0  # processes running or waiting for a core or a disk, averaged over a minute
-    disks_refused: str = ""  # why brokers cannot have disks of their own
-    priority_refused: str = ""  # why there is no real-time priority
+    disks_refused: str = ""  # why brokers cannot have separate disks
+    priority_refused: str = ""  # why real-time priority is not available
     leftovers: tuple[str, ...] = ()  # "pid 123 (java), since 12:01"
 
 
 def examine(facts: Facts) -> list[Finding]:
-    """Return every finding, in the order in which to fix them."""
+    """Return all findings, in the order in which users should fix problems."""
     return [
         python(facts),
         *libraries(facts),
@@ -88,7 +88,7 @@ def necessary_is_missing(findings: Sequence[Finding]) -> bool:
 
 
 def _judged(check: str, fine: bool, finding: str, next_step: str, state: str = WARNING) -> Finding:
-    """Return a finding. ``state`` and ``next_step`` apply if it is not fine."""
+    """Return a finding, which has ``state`` and ``next_step`` only if it is not ``fine``."""
     return Finding(check, OK, finding) if fine else Finding(check, state, finding, next_step)
 
 
@@ -116,7 +116,7 @@ def java(facts: Facts) -> Finding:
 
 
 def distributions(facts: Facts) -> list[Finding]:
-    step = "the first run fetches it: be online then"
+    step = "the first run downloads it and needs a network connection"
     return [
         _judged(name, path is not None, f"cached at {path}" if path else "not in the cache", step)
         for name, path in facts.distributions.items()
@@ -125,13 +125,13 @@ def distributions(facts: Facts) -> list[Finding]:
 
 def docker(facts: Facts) -> Finding:
     finding = facts.docker or facts.docker_problem or "no engine answers"
-    step = "only containers need it: start an engine, or stay with processes"
+    step = "only needed for containers: start an engine, or use processes"
     return _judged("Docker engine", facts.docker is not None, finding, step)
 
 
 def toxiproxy(facts: Facts) -> Finding:
-    finding = facts.toxiproxy or "not there (optional: links with --link)"
-    return _judged("Toxiproxy", facts.toxiproxy is not None, finding, "for those: bash .ci/install-toxiproxy.sh", OK)
+    finding = facts.toxiproxy or "not found (optional: links with --link)"
+    return _judged("Toxiproxy", facts.toxiproxy is not None, finding, "for --link: bash .ci/install-toxiproxy.sh", OK)
 
 
 def ports(facts: Facts) -> Finding:
@@ -151,7 +151,7 @@ def _disk(place: str, free_bytes: int) -> Finding:
 
 
 def memory(facts: Facts) -> Finding:
-    free_bytes, step = facts.memory_available_bytes, f"three brokers and Spark want {WANTED_MEMORY_BYTES // GIB} GiB"
+    free_bytes, step = facts.memory_available_bytes, f"three brokers and Spark need {WANTED_MEMORY_BYTES // GIB} GiB"
     return _judged("memory", free_bytes >= WANTED_MEMORY_BYTES, f"{free_bytes / GIB:.1f} GiB available", step)
 
 
@@ -162,7 +162,7 @@ def cores(facts: Facts) -> Finding:
 
 def load(facts: Facts) -> Finding:
     finding = f"{facts.load_1_min:.1f} over the last minute"
-    step = "something else is busy here: wait for it, or latencies may come out doubtful"
+    step = "another program keeps the machine busy: wait for it, or latencies may be doubtful"
     return _judged("load", facts.load_1_min <= BUSY_SHARE * facts.cores, finding, step)
 
 
@@ -191,7 +191,7 @@ def _reading_and_step(problem: str) -> tuple[str, str]:
 
 
 def priority(facts: Facts) -> Finding:
-    """It is optional: only --priority realtime uses it."""
+    """Optional: only --priority realtime uses it."""
     return Finding("real-time priority", OK, facts.priority_refused or "permitted: --priority realtime may be used")
 
 
@@ -206,13 +206,13 @@ def leftovers(facts: Facts) -> Finding:
 
 
 def table(findings: Sequence[Finding]) -> str:
-    """Return the findings as aligned lines: state, check, reading, and the next step if there is one."""
+    """Return the findings as aligned lines: state, check, reading, and the next step, if any."""
     width = max(len(finding.check) for finding in findings)
     return "\n".join(_line(finding, width) for finding in findings)
 
 
 def answer(findings: Sequence[Finding]) -> str:
-    """One sentence: whether this machine can run a benchmark, and which findings to read first."""
+    """Return a sentence: whether this machine can run benchmarks, and which findings matter."""
     missing, doubtful = (
         [finding.check for finding in findings if finding.state == state] for state in (MISSING, WARNING)
     )

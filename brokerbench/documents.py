@@ -1,8 +1,8 @@
-"""Writes all that docs/ repeats of declarations: ``make docs``. A test fails while a page is not as declared.
+"""Writes the parts of docs/ that repeat declarations: ``make docs``. A test fails if a page differs from them.
 
-docs/summary.schema.json and docs/figures.md are made as a whole (`records.documents`). The other pages have parts,
-between ``<!-- NAME: written by make docs -->`` and ``<!-- end -->``. The text of a row is at its declaration: in
-the docstring below a field or of a function.
+docs/summary.schema.json and docs/figures.md are generated as a whole (`records.documents`). The other pages have
+generated parts between ``<!-- NAME: written by make docs -->`` and ``<!-- end -->``. The text of each row is at the
+declaration: in the docstring below a field, or in a function's docstring.
 """
 
 import ast
@@ -44,7 +44,7 @@ from topologies.model.jvm import Jvm
 from topologies.products import PRODUCTS
 
 IN_SHORT = re.compile(r"^\*\*In short\*\*: (.+?)\n\n", re.DOTALL | re.MULTILINE)
-"""A paragraph of a scenario's page: its result, and whether a manual's claim held."""
+"""A paragraph of a scenario's page: the result, and whether a manual's claim held."""
 PART = re.compile(r"(<!-- ([^\n]*): written by make docs -->\n\n)(.*?)(\n<!-- end -->\n)", re.DOTALL)
 FIELDS_OF = (
     *(ClientGroup, Jvm),
@@ -55,16 +55,16 @@ FIELDS_OF = (
 )
 """The parts of a topology file."""
 CODE = re.compile(r"`[^`]*`|(--[a-z][a-z-]+|\b\d+\.\d+\.\d+\b(?![.\d]))")
-"""Text in code font, or text that belongs there: an option, a version."""
+"""Text in code font, or text that needs it: an option, a version."""
 MAPPINGS = ("transport_options", "properties")
-SIGNS = ("", "#", ">")  # what YAML would not read as a text without quotes
+SIGNS = ("", "#", ">")  # YAML does not read these as text without quotes
 WIDTH = 140
 API_KINDS = SCENARIOS, LINKS, CHECKS, FAULTS = ("scenarios", "needed links", "checks", "faults")
 FOREVER_IS = "The `for_s` of a fault that is never mended."
 
 
 def field_docs(declaring: type) -> dict[str, str]:
-    """The docstring below each field of a class, on one line."""
+    """Return the docstring below each field of a class, on one line."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(declaring))).body
     assert isinstance(definition, ast.ClassDef)
     return {
@@ -80,17 +80,17 @@ def _one_line(text: str) -> str:
 
 
 def _marked(text: str) -> str:
-    """A text of the terminal, with its options and versions as code."""
+    """Return terminal text with options and versions in code font."""
     return CODE.sub(lambda code: f"`{code[1]}`" if code[1] else code[0], text)
 
 
 def _anew(make: Callable[..., str], *arguments: Any) -> str:
-    """A part by its declarations. The last argument is the text that it had."""
+    """Return a part made from declarations. The last argument, the previous text, is ignored."""
     return make(*arguments[:-1])
 
 
 def _table(heads: str, rows: Iterable[str]) -> str:
-    """``heads``: with ``|`` between."""
+    """Return a Markdown table. ``heads``: column headings, separated by ``|``."""
     return "\n".join([f"| {heads} |", "|---" * (heads.count("|") + 1) + "|", *rows, ""])
 
 
@@ -100,7 +100,7 @@ def _table(heads: str, rows: Iterable[str]) -> str:
 def options_table(section: str) -> str:
     docs = field_docs(Options)
     return _table(
-        "option | what it sets | default",
+        "option | meaning | default",
         (
             _option_row(option, docs.get(name, "{help}"))
             for name, option in OPTIONS.items()
@@ -110,7 +110,10 @@ def options_table(section: str) -> str:
 
 
 def _option_row(option: Option, doc: str) -> str:
-    """``doc``: its docstring, with ``{help}`` as a placeholder, and ``Default:`` before a default that no field has."""
+    """Return a row.
+
+    ``doc``: a docstring with the placeholder ``{help}``, and a default that is in no field after ``Default:``.
+    """
     text, _, default = doc.partition(" Default: ")
     help_text, _, help_default = option.help.partition(" (default: ")
     text = text.rstrip(".").replace("{help}", _marked(help_text))
@@ -129,7 +132,7 @@ def _declared_default(option: Option) -> str:
 
 def faults_table() -> str:
     return _table(
-        "fault | in a scenario | what is done",
+        "fault | in a scenario | effect",
         (f"| `{fault.usage()}` | `{fault.__name__}` | {fault.does} |" for fault in KINDS.values()),
     )
 
@@ -166,7 +169,7 @@ def attributes_table(heading: str, user: type[BrokerUser]) -> str:
 
 
 def _python(value: object) -> str:
-    """As a scenario writes it."""
+    """Return a value as Python source."""
     if isinstance(value, tuple):
         return f"({', '.join(f'{type(part).__name__}()' for part in value)},)"
     return f'"{value}"' if isinstance(value, str) else repr(value)
@@ -197,7 +200,7 @@ def fault_classes_table() -> str:
 
 def api_table(kind: str) -> str:
     rows = (f"| `{name}` | {_of_api(name)} |" for name in api.__all__ if _kind_in_api(name) == kind)
-    return _table("name | what it is", rows)
+    return _table("name | meaning", rows)
 
 
 def _kind_in_api(name: str) -> str:
@@ -210,7 +213,7 @@ def _kind_in_api(name: str) -> str:
 
 
 def _of_api(name: str) -> str:
-    """The first sentence of a docstring. Constants have theirs in the module that defines them."""
+    """Return the first sentence of a docstring. For constants it is in the module that defines them."""
     value = getattr(api, name)
     if isinstance(value, NeededLink):
         return f"A {value.what}."
@@ -230,7 +233,7 @@ def catalogue_table(product: str) -> str:
             parameters = inspect.signature(ENTRIES[entry.name]).parameters.values()
             defaults = ", ".join(f"`{parameter.name}={parameter.default!r}`" for parameter in parameters) or "–"
             rows.append(f"| `{entry.name}` | {defaults} | {_one_line(entry.summary)} |")
-    return _table("entry | parameters, with their defaults | what it is", rows)
+    return _table("entry | parameters with defaults | description", rows)
 
 
 # -- docs/topology-fields.md -------------------------------------------------------------------------------------------
@@ -263,7 +266,7 @@ def _yaml(name: str, value: object) -> str:
 
 
 def _also(codes: list[str]) -> str:
-    """With commas between, and no line break within one."""
+    """Join with commas, without line breaks within an item."""
     lines = textwrap.wrap("Also " + ", ".join(code.replace(" ", "\0") for code in codes), WIDTH, break_on_hyphens=False)
     return "\n".join(lines).replace("\0", " ")
 
@@ -285,7 +288,7 @@ def failover_table() -> str:
 
 def _refused_by_core(field: "Field[object]") -> str:
     by = field.metadata["by"]
-    return " Core ✗" if "core" not in by and by != OPENWIRE else ""  # what only OpenWire takes says so
+    return " Core ✗" if "core" not in by and by != OPENWIRE else ""  # options of OpenWire only are marked differently
 
 
 def _failover_default(field: "Field[object]") -> str:
@@ -355,7 +358,7 @@ PARTS: dict[str, dict[str, Maker]] = {
 
 
 def page_text(page: str) -> str:
-    """Return a page with each of its parts regenerated. KeyError for an unknown part."""
+    """Return a page with all parts regenerated. KeyError for an unknown part."""
     text = (DOCS / page).read_text(encoding="utf-8")
     if page == "events.md":
         text += "".join(_new_section(table) for table in RESULT_TABLES if f"{_columns_of(table)}:" not in text)

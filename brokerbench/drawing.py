@@ -1,4 +1,4 @@
-"""Draws a topology in text: who sends to whom. Brokers that send to the same ones have one line together.
+"""Draws a topology as text: which brokers send to which. Brokers with the same targets share a line.
 
     producers → spoke-1 … spoke-3
     hub ⇄ spoke-1 … spoke-4
@@ -16,7 +16,7 @@ from topologies.model.link import Link
 from topologies.model.topology import Topology
 
 ONE_WAY, BOTH_WAYS, NO_WAY = "→", "⇄", "--"
-FEWEST_IN_A_ROW = 4  # that are drawn as first … last
+FEWEST_IN_A_ROW = 4  # shorter series are not drawn as first … last
 NUMBERED = re.compile(r"(.*?)(\d+)")
 
 Stroke = tuple[str, str, str]
@@ -24,7 +24,7 @@ Stroke = tuple[str, str, str]
 
 
 def drawn(topology: Topology) -> str:
-    """Every broker, link and client group has its place in it."""
+    """Return the drawing of all brokers, links and client groups."""
     order = [broker.name for broker in topology.brokers]
     groups = topology.groups
     lines = [
@@ -38,7 +38,7 @@ def drawn(topology: Topology) -> str:
 
 
 def has_the_shape_of(drawn: Topology, topology: Topology) -> bool:
-    """Whether a drawing of the one is a drawing of the other."""
+    """Whether both topologies have the same drawing."""
     return _shape(drawn) == _shape(topology)
 
 
@@ -52,7 +52,7 @@ def _shape(topology: Topology) -> tuple[object, ...]:
 
 def _stroke(link: Link) -> Stroke:
     here, there = link.opened_by.name, link.to.name
-    if not link.directions:  # of a cluster that sends nothing on
+    if not link.directions:  # of a cluster that forwards nothing
         return here, NO_WAY, there
     if link.duplex:
         return here, BOTH_WAYS, there
@@ -61,7 +61,7 @@ def _stroke(link: Link) -> Stroke:
 
 
 def _lines(strokes: Counter[Stroke], order: Sequence[str]) -> Iterator[str]:
-    """Sorted by the left sides, in the brokers' order."""
+    """Yield the lines, sorted by their left sides in the order of brokers."""
     alike: dict[tuple[str, str, int], list[str]] = {}
     for name in order:
         for arrow, count in sorted({(kind, n) for (begin, kind, _), n in strokes.items() if begin == name}):
@@ -82,7 +82,7 @@ def _entry(group: ClientGroup, order: Sequence[str]) -> str:
 
 
 def _alone(topology: Topology) -> Iterator[str]:
-    """Brokers that nothing else says are there."""
+    """Yield lines for brokers that are in no other line."""
     ends = (broker for link in topology.links for broker in (link.opened_by, link.to))
     connected = {broker.name for broker in (*ends, *(broker for group in topology.groups for broker in group.enter_at))}
     connected |= {name for broker in topology.brokers if broker.standby_of for name in (broker.name, broker.standby_of)}

@@ -1,4 +1,4 @@
-"""Makes a command fail with one sentence on stderr and status 2; the stack trace only by ``--debug``."""
+"""Makes a command fail with one sentence on stderr and status 2. Only ``--debug`` shows the stack trace."""
 
 import sys
 from typing import Any
@@ -9,7 +9,7 @@ from records.summary import EXIT_STATUS
 from topologies.model.spelling import shortened
 
 ROOMS = ("analysis", "brokerbench", "drivers", "harness", "records", "reports", "scenarios", "topologies")
-UNUSABLE = 2  # as of a run that could not be made at all: see records/summary.py
+UNUSABLE = 2  # the same as for a run that could not be made: see records/summary.py
 
 A_RUN = "(Locust makes a run: locust -f scenarios/NAME.py --headless)"
 
@@ -27,13 +27,13 @@ class CommandFailed(click.ClickException):
 
 
 class Stopped(CommandFailed):
-    """By the user, where the command itself had nothing to take down or to say."""
+    """The user stopped a command that had nothing to shut down or report."""
 
     exit_code = EXIT_STATUS["interrupted"]
 
 
 def sentence(error: Exception) -> str:
-    """Return the message for an error. Our own errors are sentences. An unexpected error is shown with its type."""
+    """Return the message for an error. Expected errors are sentences. An unexpected error is shown with its type."""
     if isinstance(error, ModuleNotFoundError):
         return f"{error}: run make install to install missing packages"
     if isinstance(error, KeyError) and error.args:
@@ -47,23 +47,23 @@ def sentence(error: Exception) -> str:
 
 
 class CommandOfRuns(click.Command):
-    """A command that passes options after ``--`` on to its runs, and explains that if one is written before it."""
+    """A command that passes options after ``--`` on to its runs. Explains this if a run's option is before ``--``."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         try:
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
-            from harness.options.declarations import OPTIONS  # only where it is needed: commands start faster
+            from harness.options.declarations import OPTIONS  # imported only here, so that commands start faster
 
             if error.option_name not in {option.name for option in OPTIONS.values()}:
                 raise
-            how = f"write it behind --, as in {self.name} … -- {error.option_name} VALUE"
+            how = f"write it after --, as in {self.name} … -- {error.option_name} VALUE"
             message = f"{error.message} It is an option of a run: {how}"
             raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
 
 
 class OneLineErrors(click.Group):
-    """A command group that shows its commands' exceptions in one line. Its option ``debug`` lets them through."""
+    """A command group that shows exceptions of its commands in one line. With the option ``debug`` it raises them."""
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Gathers the facts of this machine that `doctor` judges. It judges, starts and fetches nothing."""
+"""Gathers the facts about this machine for `doctor`. It starts and downloads nothing."""
 
 import http.client
 import json
@@ -36,18 +36,18 @@ from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_tox
 
 DOCKER_SOCKET = "unix:///var/run/docker.sock"
 DOCKER_TIMEOUT_S = 3.0
-GUARD = Path(guard_file).parts[-3:]  # the watchdog of any clone
+GUARD = Path(guard_file).parts[-3:]  # the watchdog's path in any clone
 
 
 def gather(runs: Path) -> Facts:
-    """Everything that the doctor asks about; ``runs`` is the folder that keeps the runs, whether it exists or not."""
+    """Gather all facts for `doctor`. ``runs``: the folder with the runs; it does not have to exist."""
     java, java_problem = _java()
     engine, engine_problem = docker_engine(os.environ.get("DOCKER_HOST") or DOCKER_SOCKET)
     return Facts(
         python=sys.version_info[:3],
         java=java,
         java_problem=java_problem,
-        # those of a run without --broker-version
+        # the versions of a run without --broker-version
         distributions={
             f"{distribution.name} {distribution.version}": cached(distribution)
             for distribution in PINNED
@@ -88,10 +88,10 @@ def _toxiproxy() -> str | None:
 
 
 def cached(distribution: PinnedArtifact) -> str | None:
-    """The distribution's place in the cache; None if a run would have to fetch it."""
+    """Return the distribution's path in the cache; None if a run would have to download it."""
 
     def refuse(_distribution: PinnedArtifact, _folder: Path) -> Path:
-        raise LookupError("the doctor fetches nothing")
+        raise LookupError("brokerbench doctor downloads nothing")
 
     if not cache_folder().exists():
         return None
@@ -109,7 +109,7 @@ def _version(name: str) -> str | None:
 
 
 def free_ports(wanted: int) -> int:
-    """How many loopback ports the system hands out when asked for ``wanted`` at once."""
+    """Return the number of loopback ports that can be bound at the same time, up to ``wanted``."""
     with ExitStack() as held:
         for count in range(wanted):
             holder = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
@@ -121,7 +121,7 @@ def free_ports(wanted: int) -> int:
 
 
 def free_bytes(folder: Path) -> int:
-    """Free space of the disk where ``folder`` is, or would be."""
+    """Return the free space on the disk where ``folder`` is, or would be."""
     existing = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     return shutil.disk_usage(existing).free
 
@@ -132,9 +132,9 @@ def _open_files_hard() -> int | None:
 
 
 def docker_engine(host: str) -> tuple[str | None, str]:
-    """(version, "") of the engine that answers at ``host``, else (None, why not)."""
+    """Return (version, "") of the engine that answers at ``host``, else (None, reason)."""
     if urlsplit(host).scheme not in ("unix", "tcp", "http"):
-        return None, f"{host}: only unix:// and tcp:// are asked here"
+        return None, f"{host}: only unix:// and tcp:// are supported here"
     connection = connection_to(host, DOCKER_TIMEOUT_S)
     try:
         connection.request("GET", "/version")
@@ -146,9 +146,9 @@ def docker_engine(host: str) -> tuple[str | None, str]:
 
 
 def guarded(clone: Path | None = None) -> Iterator[str]:
-    """One line for each process under the watchdog of a run: ``pid 12 (java), since 14:02``.
+    """Yield a line for each process under the watchdog of a run: ``pid 12 (java), since 14:02``.
 
-    The data of every run on this machine, or only of runs that ``clone`` (the root of a working copy) started.
+    Covers all runs on this machine, or only the runs that ``clone`` (the root of a working copy) started.
     """
     for guard in psutil.process_iter():
         with suppress(psutil.Error):
@@ -159,7 +159,7 @@ def guarded(clone: Path | None = None) -> Iterator[str]:
 
 
 def disks_left() -> Iterator[str]:
-    """One line for each disk of a run that was killed together with its guard."""
+    """Yield a line for each disk of a run that was killed together with its guard."""
     for loop in dead_loops():
         yield f"{loop.device} ({loop.image}), of a run that is gone; the next run with disks removes it"
 

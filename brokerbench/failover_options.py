@@ -1,6 +1,6 @@
 """Checks a client group's failover options before anything is shown or starts.
 
-A run also checks the options for its own protocol, which may honour fewer.
+A run also checks the options for its protocol, which may support fewer options.
 """
 
 from drivers.failover.uri import BadFailoverUriError, FailoverUri
@@ -13,7 +13,7 @@ ANY_SERVER = "tcp://broker:61616"
 
 
 def why_refused(options: str) -> str:
-    """Return the problem with an option such as ``randomise=false``, and a correction; '' for valid options."""
+    """Return the problem with an option such as ``randomise=false``, and a correction; empty for valid options."""
     try:
         FailoverUri.compose([ANY_SERVER], options)
     except BadFailoverUriError as error:
@@ -22,9 +22,9 @@ def why_refused(options: str) -> str:
 
 
 def built_for_clients(name: str) -> Topology:
-    """The topology that `catalogue.lookup.build` makes.
+    """Build a topology like `catalogue.lookup.build`.
 
-    Also raises `TopologyInvalid` for options that no client takes.
+    Also raises `TopologyInvalid` for failover options that no client supports.
     """
     topology = build(name)
     problems = [

@@ -1,6 +1,6 @@
-"""Stops child processes in order when this process is interrupted.
+"""Stops child processes gracefully when this process is interrupted.
 
-Signals that end a program become one KeyboardInterrupt. A command that must not outlive this process gets it too.
+Signals that end a program raise one KeyboardInterrupt. It is passed on to a command that must not outlive this process.
 """
 
 import os
@@ -18,12 +18,12 @@ from topologies.runtimes.processes import guard
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TEAR_DOWN_S = 60.0
 LEFT_OUT = ("LOCUST_SKIP_MONKEY_PATCH", "PYTHONINSPECT")
-"""Variables with which Locust makes no run."""
+"""Environment variables that keep Locust from making a run."""
 
 
 @contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """The first signal raises KeyboardInterrupt. Later ones are ignored, so nothing interrupts the shutdown."""
+    """Raise KeyboardInterrupt at the first signal. Later signals are ignored, so nothing interrupts the shutdown."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         for later in SIGNALS:
@@ -40,7 +40,7 @@ def signals_interrupt() -> Iterator[None]:
 
 
 def _let_gevent_pass_it_on() -> None:
-    """Once Locust is imported, waiting means gevent's hub. It would print a stack trace before it passes errors on."""
+    """Keep gevent's hub from printing a stack trace for the interrupt. After Locust's import, waiting uses this hub."""
     if "gevent" in sys.modules:
         from gevent import get_hub
 
@@ -55,11 +55,11 @@ def run_guarded(
     env: Mapping[str, str] | None = None,
     remove: Sequence[Path] = (),
 ) -> int:
-    """Return the exit status. ``output``: destination of its standard output and error; None: inherit ours.
+    """Run a command and return its exit status. ``output``: destination of standard output and error; None: inherit.
 
-    Processes that it leaves behind are killed when it ends. A KeyboardInterrupt is passed on as SIGTERM, and raised
-    again once the command has ended. ``env``: None: ours. ``remove``: folders that are deleted if this process is
-    killed.
+    When the command ends, processes that it left behind are killed. A KeyboardInterrupt is passed on as SIGTERM, and
+    raised again once the command has ended. ``env``: None: inherit. ``remove``: folders that are deleted if this
+    process is killed.
     """
     child = subprocess.Popen(
         guard.command_line(command, remove=remove),
@@ -81,5 +81,5 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
     try:
         child.wait(TEAR_DOWN_S)
     except subprocess.TimeoutExpired:
-        child.kill()  # the guard's end is that of the command, and of all that it started
+        child.kill()  # the end of the guard also ends the command and all its processes
         child.wait()

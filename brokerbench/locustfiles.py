@@ -1,6 +1,6 @@
-"""Finds locustfiles, and lists the scenarios and the options of a run of one.
+"""Finds locustfiles, and lists the scenarios and their run options.
 
-Scenarios and their questions are read from the files: nothing of Locust is loaded for them.
+Scenarios and their questions are read from the files, without loading Locust.
 """
 
 import ast
@@ -15,22 +15,22 @@ from pathlib import Path
 import scenarios
 
 WIDEST = 120
-INDENT = 28  # columns before what an option does
+INDENT = 28  # column where the description of an option begins
 
 
 def locustfile_of(scenario: str, asked_by: str = "--scenario") -> Path:
-    """The file of a scenario that is named, or a user's own. ``asked_by`` begins the error if there is neither."""
+    """Return the file of a scenario, given by name or path. ``asked_by``: the beginning of the error message."""
     files = {path.stem: path for path, _ in questions()}
     if scenario in files:
         return files[scenario]
-    with suppress(OSError):  # longer than any file's name
+    with suppress(OSError):  # the name is too long for a file
         if Path(scenario).is_file():
             return Path(scenario)
-    raise ValueError(f"{asked_by} {scenario}: no such file, and none of {', '.join(files)}")
+    raise ValueError(f"{asked_by} {scenario}: neither a file nor one of {', '.join(files)}")
 
 
 def as_typed(path: Path) -> str:
-    """A path as one would type it here, for a command that is shown: in run.json, on a page, in a help."""
+    """Return a path as a user would type it in the current folder, for commands that are shown."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
@@ -40,7 +40,7 @@ def scenario_list() -> str:
 
 
 def questions() -> Iterator[tuple[Path, str]]:
-    """Each scenario's file and docstring, the second line indented. In the order of their names."""
+    """Yield each scenario's file and docstring, with the second line indented, ordered by name."""
     for path in sorted(Path(next(iter(scenarios.__path__))).glob("*.py")):
         module = ast.parse(path.read_text(encoding="utf-8"))
         if any(map(_hands_over, module.body)):
@@ -48,7 +48,7 @@ def questions() -> Iterator[tuple[Path, str]]:
 
 
 def description(locustfile: Path) -> str:
-    """Return the docstring of a locustfile, with events and question, the second line indented."""
+    """Return the docstring of a locustfile, with events and question. The second line is indented."""
     return _text_of(ast.parse(locustfile.read_text(encoding="utf-8")))
 
 
@@ -58,16 +58,16 @@ def _text_of(module: ast.Module) -> str:
 
 
 def _hands_over(statement: ast.stmt) -> bool:
-    """Whether it is the last line of a locustfile, ``run(Scenario(…))``."""
+    """Whether it is the statement ``run(Scenario(…))`` of a locustfile."""
     called = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(called, ast.Call) and isinstance(called.func, ast.Name) and called.func.id == "run"
 
 
 def option_list(locustfile: Path) -> str:
-    """Each option with its help and this scenario's default, in sections; the first line is a command that takes them.
+    """List each option with help and this scenario's default, in sections, below a sample command.
 
-    ``locust --help`` cannot list them, because Locust prints it before it reads the locustfile. Loads the locustfile as
-    Locust does. Raises ValueError if the file hands over no scenario.
+    ``locust --help`` cannot list them, because Locust prints it before it reads the locustfile. Loads the locustfile
+    like Locust. Raises ValueError if the file does not run a scenario.
     """
     from locust import events
     from locust.util.load_locustfile import load_locustfile
@@ -79,9 +79,9 @@ def option_list(locustfile: Path) -> str:
     events.init_command_line_parser.fire(parser=parser)
     options = parser.format_help().strip()
     if not options:
-        raise ValueError(f"{locustfile}: hands over no scenario; end it with run(Scenario(…)), see docs/scenarios.md")
+        raise ValueError(f"{locustfile}: does not run a scenario; end it with run(Scenario(…)), see docs/scenarios.md")
     return (
         f"locust -f {as_typed(locustfile)} --headless [-t 30s] [OPTION …]\n"
-        "-t is the length of the load. docs/options.md explains each option. locust --help lists Locust's options.\n\n"
+        "-t is the load's duration. docs/options.md explains each option. locust --help lists Locust's options.\n\n"
         f"{options}"
     )

@@ -1,6 +1,6 @@
-"""Shows the progress of a command that makes many runs: what is done, what is next, and when it is expected to end.
+"""Shows the progress of a command that makes many runs: finished runs, the next run, and the expected end.
 
-A log gets plain lines. A terminal gets, in addition, one line about the present run that is rewritten every second.
+A log gets plain lines. A terminal also gets a line about the current run, which is rewritten every second.
 """
 
 import shutil
@@ -23,7 +23,7 @@ CLEAR = "\r\x1b[K"
 
 @dataclass
 class RunTimes:
-    """How many seconds the runs of this command took, by comparison and arm."""
+    """Durations of this command's runs, in seconds, by comparison and arm."""
 
     _took_s: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
@@ -31,7 +31,7 @@ class RunTimes:
         self._took_s.setdefault((comparison, arm), []).append(took_s)
 
     def expected_s(self, comparison: str, arm: str) -> float | None:
-        """Return the mean of the arm's runs; if it has none, of the comparison's, or of all. None before any run."""
+        """Return the mean duration of the arm's runs; without any, of the comparison's or of all runs; else None."""
         of_arm = self._took_s.get((comparison, arm), [])
         of_comparison = [took for (name, _), times in self._took_s.items() if name == comparison for took in times]
         every = [took for times in self._took_s.values() for took in times]
@@ -44,7 +44,7 @@ def duration_text(seconds: float) -> str:
 
 
 def end_text(left_s: float, now: datetime) -> str:
-    """``about 84 s left, until 13:45``, with the date if that is another day."""
+    """``about 84 s left, until 13:45``, with the date if it is another day."""
     return f"about {duration_text(left_s)} left, until {_clock(left_s, now)}"
 
 
@@ -55,8 +55,11 @@ def _clock(left_s: float, now: datetime) -> str:
 
 @dataclass(frozen=True)
 class UnderWay:
-    """The estimates when a run begins. ``expected_s``: its duration; ``left_s``: the same of all missing runs with it;
-    both None before the first run. ``following``: the next run; empty if it is the last one."""
+    """Estimates at the beginning of a run.
+
+    ``expected_s``: the run's duration. ``left_s``: the duration of all missing runs, including this one. Both are None
+    before the first run. ``following``: the next run; empty if this is the last one.
+    """
 
     expected_s: float | None
     left_s: float | None
@@ -71,7 +74,7 @@ class UnderWay:
 
 
 def first_results(info: RunInfo) -> str:
-    """Return the counts of a run that is not analysed yet, and the reasons why it is not a pass, as far as known."""
+    """Return the counts of a run before its analysis, and the known reasons why it cannot pass."""
     sent = [process.begun for process in info.processes if process.begun is not None]
     received = [process.received for process in info.processes if process.received is not None]
     counts = [f"{counted(sum(sent), 'message')} sent, {sum(received):,} received"] if sent and received else []
@@ -82,7 +85,7 @@ def first_results(info: RunInfo) -> str:
 def rewritten(line: Callable[[float], str], stream: TextIO | None = None) -> Iterator[None]:
     """Show ``line`` on a terminal while the block runs, and remove it afterwards. Do nothing if it is not a terminal.
 
-    ``line``: returns the text after so many seconds. ``stream``: standard output by default.
+    ``line``: returns the text for the seconds since the beginning. ``stream``: standard output by default.
     """
     terminal = stream or sys.stdout
     if not terminal.isatty():

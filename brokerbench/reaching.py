@@ -1,7 +1,7 @@
 """Shows how to connect to a running network, on the terminal and in files for programs. It shows no password.
 
-Credentials are in a folder that only its owner can read; it is removed with the brokers. The file has the form that a
-run with --brokers-file takes. A shell can read it too (``set -a; . FILE``).
+Credentials are in a folder that only its owner can read; it is removed when the brokers stop. The file has the format
+that --brokers-file reads. A shell can read it too (``set -a; . FILE``).
 """
 
 import sys
@@ -33,7 +33,7 @@ PROTOCOL = "stomp"  # a run's default protocol
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """The options of ``up`` that a run on its brokers takes too. ``failover``: None for the groups' own options."""
+    """The options of ``up`` that a run on its brokers needs, too. ``failover``: None for the groups' options."""
 
     name: str
     protocol: str = PROTOCOL
@@ -46,11 +46,11 @@ class ReachFiles:
 
     brokers: Path
     credentials: Path
-    authority: Path | None = None  # None where no broker speaks TLS
+    authority: Path | None = None  # None if no broker uses TLS
 
 
 def uris_of(runtime: Runtime, broker: str) -> dict[str, str]:
-    """The broker's URIs by protocol, for every protocol that it speaks."""
+    """Return the broker's URIs for every protocol that it supports."""
     uris = {}
     for protocol in SCHEMES:
         with suppress(KeyError):
@@ -59,7 +59,7 @@ def uris_of(runtime: Runtime, broker: str) -> dict[str, str]:
 
 
 def management_of(runtime: Runtime, broker: str) -> str:
-    """Return the address of the broker's Jolokia; '' if it has none."""
+    """Return the URL of the broker's Jolokia; empty if it has none."""
     try:
         return runtime.management(broker).url
     except ManagementFailed:
@@ -76,7 +76,7 @@ def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | Non
     try:
         names = [broker.name for broker in topology.brokers]
         managed = next((name for name in names if management_of(runtime, name)), names[0])
-        agent = runtime.management(managed)  # all brokers of a run have the same
+        agent = runtime.management(managed)  # the same for all brokers of a run
         secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
         credentials = folder.write(CREDENTIALS_NAME, secrets.as_file())
         authority = folder.write(AUTHORITY_NAME, runtime.trusted_pem) if runtime.trusted_pem else None
@@ -86,7 +86,7 @@ def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | Non
 
 
 def brokers_file(runtime: Runtime, topology: Topology) -> str:
-    """YAML as ``--brokers-file`` takes it."""
+    """Return YAML in the format of ``--brokers-file``."""
     brokers = {}
     for broker in topology.brokers:
         management = management_of(runtime, broker.name)
@@ -96,7 +96,7 @@ def brokers_file(runtime: Runtime, topology: Topology) -> str:
 
 
 def _that_a_file_takes(uris: Mapping[str, str]) -> dict[str, str]:
-    """Leaves out OpenWire over http, because no client here speaks it."""
+    """Return the URIs without OpenWire over http, which no client here supports."""
     return {protocol: uri for protocol, uri in uris.items() if uri.partition("://")[0] in SCHEMES[protocol]}
 
 
@@ -108,8 +108,8 @@ def describe(
     files: ReachFiles | None,
     unproven: int = 0,
 ) -> str:
-    """All that a person needs to connect. ``unproven``: the paths that no canary could prove."""
-    proven = f"every path but {unproven} is proven" if unproven else "every path is proven"
+    """Describe how to connect. ``unproven``: number of paths that no canary could prove."""
+    proven = f"every path except {unproven} is proven" if unproven else "every path is proven"
     parts = [f"{load_options.name} is up ({runtime.name}), and {proven}"]
     for broker in topology.brokers:
         addresses = uris_of(runtime, broker.name) | {MANAGEMENT: management_of(runtime, broker.name) or "none known"}
@@ -137,7 +137,7 @@ def failover_uris(runtime: Runtime, topology: Topology, failover: str | None) ->
 
 
 def load_command(load_options: LoadOptions, files: ReachFiles) -> str:
-    """A run on these brokers, to be pasted where ``up`` was typed."""
+    """Return the command for a run on these brokers, for the folder in which ``up`` was started."""
     words = [
         _locust(),
         "-f",
@@ -166,12 +166,12 @@ def _ways(load_options: LoadOptions, runtime: Runtime, logs: Path, files: ReachF
         return f"brokerbench did not start these brokers, so it leaves them running. Log in as user {user!r}."
     lines = [
         ("user", runtime.credentials().username),
-        ("passwords", f"{files.credentials} (only you can read it; gone with the brokers)"),
+        ("passwords", f"{files.credentials} (only you can read it; deleted when the brokers stop)"),
         *([("authority", f"{files.authority} (certificate authority to trust for TLS)")] if files.authority else []),
         ("a load", load_command(load_options, files)),
         ("logs", f"{logs}/brokers/"),
     ]
-    return "\n".join([*(f"{label:<{WIDTH}}{how}" for label, how in lines), "", "Ctrl-C takes all of it down."])
+    return "\n".join([*(f"{label:<{WIDTH}}{how}" for label, how in lines), "", "Ctrl-C stops the brokers."])
 
 
 def _section(title: str, rows: list[tuple[str, str]]) -> str:

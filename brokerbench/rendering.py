@@ -1,4 +1,4 @@
-"""Renders a topology in the form that was asked for: brokers' files, Compose, Amazon MQ's templates or a diagram."""
+"""Renders a topology in the requested form: broker files, Compose, Amazon MQ templates or a diagram."""
 
 import json
 from pathlib import Path
@@ -15,23 +15,23 @@ from topologies.render.start_script import CONF, INSIDE, PASSWORDS, PRIVATE, STA
 from topologies.runtimes.release import release_of
 
 USUAL_PORTS = {"openwire": 61616, "core": 61617, "all": 61616, "stomp": 61613, "amqp": 5672, "mqtt": 1883}
-"""Default ports of the brokers' distributions by protocol. Core differs to avoid that of OpenWire."""
+"""Default ports of the brokers' distributions by protocol. Core's differs from OpenWire's."""
 
 TAKEN_BY = {"--broker-version": ("broker",), "--unset-defaults": ("broker", "compose")}
-"""Which forms an option changes."""
+"""The forms that each option changes."""
 
 
 def rendered(
     topology: Topology, to: str, base_port: int, *, broker_version: str = "", unset_defaults: bool = False
 ) -> dict[str, str]:
-    """Every file by its path. ``to``: broker | compose | amazon-mq | diagram. Raises ValueError."""
+    """Return every file by its path. ``to``: broker | compose | amazon-mq | diagram. Raises ValueError."""
     for option, stated in (("--broker-version", broker_version), ("--unset-defaults", unset_defaults)):
         if stated and to not in TAKEN_BY[option]:
             raise ValueError(f"{option} --to {to}: changes only {' and '.join(TAKEN_BY[option])}; leave it out")
     if broker_version:
-        release_of(topology, broker_version, None)  # refuses a version that is not known
+        release_of(topology, broker_version, None)  # rejects an unknown version
     if to == "diagram":
-        from brokerbench.diagram import diagram  # the report's drawing, which the other forms do not need
+        from brokerbench.diagram import diagram  # imports the report's drawing, which only this form needs
 
         return {f"{topology.name}.svg": diagram(topology)}
     if to == "compose":
@@ -54,13 +54,13 @@ def _amazon_mq(topology: Topology) -> dict[str, str]:
 
 
 def notes(files: dict[str, str]) -> list[str]:
-    """Return what Amazon MQ's brokers have in another way than measured ones, as the templates' metadata says it."""
+    """Return the differences between Amazon MQ's brokers and measured brokers, from the templates' metadata."""
     metadata = [json.loads(text)["Metadata"] for name, text in files.items() if name.endswith(".template.json")]
     return list(dict.fromkeys(sentence for of_file in metadata for listed in of_file.values() for sentence in listed))
 
 
 def write_files(files: dict[str, str], out: Path) -> list[Path]:
-    """Write each file below ``out`` and say where. Files of the same name are replaced, others left alone."""
+    """Write each file below ``out`` and return the paths. Files with the same name are replaced, others stay."""
     written = []
     for name, text in files.items():
         path = out / name
@@ -76,7 +76,7 @@ def write_files(files: dict[str, str], out: Path) -> list[Path]:
 def broker_files(
     topology: Topology, base_port: int, *, version: str = "", unset_defaults: bool = False
 ) -> dict[str, str]:
-    """Every file by ``broker/file``, for brokers that share one host. ``version``, ``unset_defaults``: of `Site`."""
+    """Return every file by ``broker/file``, for brokers on one host. ``version``, ``unset_defaults``: see `Site`."""
     site = Site(ports_from(topology, base_port), version=version, unset_defaults=unset_defaults)
     return {
         f"{broker}/{name}": text for broker, files in files_of(topology, site).items() for name, text in files.items()
@@ -84,22 +84,22 @@ def broker_files(
 
 
 def ports_from(topology: Topology, base_port: int) -> dict[tuple[str, str], int]:
-    """Ports by (broker, protocol), consecutive from ``base_port``, broker by broker."""
+    """Return ports by (broker, protocol), numbered consecutively from ``base_port``, broker by broker."""
     wanted = [(broker.name, protocol) for broker in topology.brokers for protocol in broker.protocols]
     if base_port + len(wanted) - 1 > 65535:
         raise ValueError(
-            f"base port {base_port}: {len(wanted)} ports are needed, which passes 65535: choose a lower one"
+            f"base port {base_port}: {len(wanted)} ports are needed, which exceeds 65535: choose a lower base port"
         )
     return {key: base_port + n for n, key in enumerate(wanted)}
 
 
 def files_of(topology: Topology, site: Site) -> dict[str, dict[str, str]]:
-    """Broker to its files, each name with its text."""
+    """Return the files of each broker: their texts by name."""
     return {broker.name: dict(topology.product.render(topology, broker, site)) for broker in topology.brokers}
 
 
 def site_by_names(topology: Topology) -> Site:
-    """Return a site where each broker has a host of its name and the usual ports, independent of its position."""
+    """Return a site in which the host is named after the broker and ports are default ports, for every broker."""
     listening = [(broker.name, protocol) for broker in topology.brokers for protocol in broker.protocols]
     return Site(
         ports={key: USUAL_PORTS[key[1]] for key in listening},
@@ -109,24 +109,24 @@ def site_by_names(topology: Topology) -> Site:
 
 
 # -- a folder for Docker Compose ---------------------------------------------------------------------------------------
-# Its file, a start script, and each broker's own files. The file works with Debian's docker-compose 1.29 and with newer
-# versions. It contains no password: the user writes the passwords to ``passwords.env``, and a start script copies them
-# to a file that exists in memory only.
+# The Compose file, a start script, and each broker's files. The Compose file works with Debian's docker-compose 1.29
+# and with newer versions. It contains no password: the user writes the passwords to ``passwords.env``, and a start
+# script copies them to a file that exists in memory only.
 
 MEMORY_MB = 512
 EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"
 
 HEAD = f"""\
-# {{name}}: made by `brokerbench render`; change the topology and render it again rather than this file.
+# {{name}}: made by `brokerbench render`. Do not edit this file; change the topology and render it again.
 #
-#   cp {PASSWORDS}.example {PASSWORDS} && chmod 600 {PASSWORDS}    # then write passwords of your own into it
-#   docker-compose up -d    # or: docker compose up -d
+#   cp {PASSWORDS}.example {PASSWORDS} && chmod 600 {PASSWORDS}    # then add your passwords   docker-compose up -d    #
+# or: docker compose up -d
 #
-# Ports are bound to loopback. {{variable}} names another image, with Java and {{called}} in it.
+# Ports are bound to loopback. {{variable}} selects another image, which must contain Java and {{called}}.
 """
 EXAMPLE = """\
-# Only letters, digits, "-", "_" and "." in a value: Compose, its versions and a properties file
-# read other signs each in their own way.
+# Use only letters, digits, "-", "_" and "." in values: Compose versions and properties files treat other characters
+# differently.
 BROKERBENCH_CLIENT_USERNAME=client
 BROKERBENCH_CLIENT_PASSWORD=
 BROKERBENCH_BRIDGE_USERNAME=bridge
@@ -154,7 +154,7 @@ def compose_files(topology: Topology, base_port: int, *, unset_defaults: bool = 
 
 
 def host_name(broker: str) -> str:
-    """A broker's name as Compose, the network and a URI all take it."""
+    """Return a broker's name in a form that Compose, the network and URIs all accept."""
     return "".join(letter if letter.isalnum() else "-" for letter in broker.lower()).strip("-") or "broker"
 
 
@@ -168,8 +168,8 @@ def _service(
         mounts.append(f"{hosts[broker.standby_of]}-data:{STORE}")
     if _keeps(topology, broker):
         mounts.append(f"{host}-data:{data}")
-    # With Classic the first broker to start gets the store. Artemis knows its active, but the volume's owner has to
-    # start first.
+    # With Classic, the first broker to start locks the store. Artemis configures the active broker, but the owner of
+    # the volume has to start first.
     condition = "service_healthy" if product.launch.first_serves else "service_started"
     waits = {"depends_on": {hosts[broker.standby_of]: {"condition": condition}}} if broker.standby_of else {}
     listening = [port for (name, _), port in ports.items() if name == broker.name]
@@ -189,21 +189,21 @@ def _service(
 
 
 def _shares(broker: AnyBroker) -> bool:
-    """Whether it uses the store of another broker. A broker that replicates a store has its own."""
+    """Whether the broker uses another broker's store. A broker with a replica has a separate store."""
     return bool(broker.standby_of) and not broker.copies_store
 
 
 def _keeps(topology: Topology, broker: AnyBroker) -> bool:
-    """Whether it has its own volume.
+    """Whether the broker has a separate volume.
 
-    A standby of Classic writes nothing. A standby of Artemis writes a lock, as the user of its image; only a volume
-    over the image's own folder belongs to that user.
+    A Classic standby writes nothing. An Artemis standby writes a lock, as the image's user; only a volume that is
+    mounted over the image's folder belongs to that user.
     """
     return topology.product.compose.standby_writes or not _shares(broker)
 
 
 def _health(broker: AnyBroker, port: int) -> list[str]:
-    """The health check: a broker listens. A standby only has to live, because it listens only in its active's place."""
+    """Return the health check. A broker must listen; a standby must only be alive, as it listens after a takeover."""
     if broker.standby_of:
         return ["CMD-SHELL", "kill -0 1"]
     return ["CMD", "bash", "-c", f"exec 3<>/dev/tcp/{LOOPBACK}/{port}"]
@@ -217,17 +217,17 @@ def _require_fitting(topology: Topology) -> None:
             )
         if broker.java.options:
             raise TopologyInvalid(
-                f"broker {broker.name!r} has JVM options, which a Compose folder cannot express; leave"
+                f"broker {broker.name!r} has JVM options, which a Compose folder cannot set; leave"
                 f" {' '.join(broker.java.options)} out, or write it into {START}"
             )
         if topology.product.needs_tls(topology, broker):
             raise TopologyInvalid(
-                f"broker {broker.name!r} needs certificates for TLS, which no rendered folder can hold; render it with"
+                f"broker {broker.name!r} needs certificates for TLS, which rendered folders cannot contain; use"
                 " another transport, or --to broker"
             )
     hosts = [host_name(broker.name) for broker in topology.brokers]
     for broker in topology.brokers:
         if hosts.count(host_name(broker.name)) > 1:
             raise TopologyInvalid(
-                f"broker {broker.name!r}: as a host it is {host_name(broker.name)!r}, and so is another; rename one"
+                f"broker {broker.name!r}: its host name {host_name(broker.name)!r} is also another broker's; rename one"
             )

@@ -1,8 +1,9 @@
-"""Determines which configurations an additional broker would change, and therefore which brokers must restart.
+"""Determines which brokers must restart if a broker is added, because their configuration changes.
 
-An entry with counts of brokers is built unchanged, and again with each count raised by one. Other topologies get one
-additional broker and link, like the first link of a broker where clients connect. Both are rendered for the same
-places, and the files compared. A broker reads its configuration when it starts, so each changed file is a restart.
+An entry with counts of brokers is built unchanged, and again with each count raised by one. Other topologies get an
+additional broker with a link like the first link of a broker where clients connect. Both are rendered for the same
+hosts and ports, and their files are compared. A broker reads its configuration at the start, so each changed file needs
+a restart.
 """
 
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ NEW = "new-broker"
 
 @dataclass(frozen=True)
 class RestartImpact:
-    """``change``: the parameter as it would be, ``brokers=4``, or the link. The rest are names of brokers."""
+    """``change``: the new parameter value, ``brokers=4``, or the new link. All others are broker names."""
 
     change: str
     added: tuple[str, ...]
@@ -33,7 +34,7 @@ class RestartImpact:
 
 
 def growths(text: str) -> tuple[RestartImpact, ...]:
-    """One for each parameter that has more brokers at its next value; if none has, one for an additional link.
+    """Return the impact of each parameter whose next value adds brokers; if there is none, of an additional link.
 
     ``text`` names an entry of the catalogue or a file.
     """
@@ -48,9 +49,9 @@ def restarts_of(run: RunInfo) -> str:
 
 @cache
 def restarts(text: str) -> str:
-    """Return the brokers that adding one would restart: ``hub``, ``all 3``, ``none``; or ``edges=4: none; …``.
+    """Return the brokers that must restart if one is added: ``hub``, ``all 3``, ``none``; or ``edges=4: none; …``.
 
-    '' if no topology has this name here, or if none like it can be larger.
+    Empty if the topology's name is unknown, or if the topology cannot be larger.
     """
     try:
         ways = growths(text)
@@ -84,7 +85,7 @@ def joined(now: Topology) -> RestartImpact:
 
 
 def compared(change: str, now: Topology, grown: Topology) -> RestartImpact:
-    """The change of each broker from one topology to the other."""
+    """Compare the brokers' files of two topologies."""
     before, after = _configurations(now), _configurations(grown)
     staying = [name for name in before if name in after]
     return RestartImpact(
@@ -102,7 +103,7 @@ def _counted(text: str) -> Iterator[RestartImpact]:
             continue
         try:
             grown = build(_written(name, parameters | {parameter: value + 1}))
-        except TopologyInvalid:  # as many as it may have
+        except TopologyInvalid:  # the parameter's limit is reached
             continue
         if len(grown.brokers) > len(now.brokers):
             yield compared(f"{parameter}={value + 1}", now, grown)
@@ -125,7 +126,7 @@ def _names() -> Iterator[str]:
 
 
 def _configurations(topology: Topology) -> dict[str, dict[str, str]]:
-    """Broker to its files."""
+    """Return the files of each broker."""
     return files_of(topology, site_by_names(topology))
 
 

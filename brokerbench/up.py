@@ -1,6 +1,6 @@
-"""Brings a network of brokers up, proves it, shows how to connect, and takes it down at Ctrl-C.
+"""Starts a network of brokers, proves its paths, shows how to connect, and stops it at Ctrl-C.
 
-`harness.bring_up` does it as for a run, but there is no load, no recording and no report.
+`harness.bring_up` starts it in the same way as for a run, but without load, recording and report.
 """
 
 import time
@@ -43,7 +43,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Request:
-    """``name``: as it was asked for, such as ``mesh(brokers=4)``; ``failover``: options instead of the topology's."""
+    """``name``: the topology as requested, ``mesh(brokers=4)``. ``failover``: options that replace the topology's."""
 
     name: str
     topology: Topology
@@ -85,9 +85,9 @@ def request(
     except ValueError as error:
         raise ValueError(f"--protocol {protocol}: {error}") from error
     if spoken.of_classes:
-        raise ValueError(f"--protocol {protocol}: there are no user classes without a run; leave them out")
+        raise ValueError(f"--protocol {protocol}: without a run, user classes do not exist; leave them out")
     if "memory" in spoken.distinct:
-        raise ValueError(f"--protocol {protocol}: real brokers do not speak it; leave it out")
+        raise ValueError(f"--protocol {protocol}: real brokers do not support it; leave it out")
     if why := no_address_to_bind(bind_host, addresses_here()):
         raise ValueError(f"--bind-host {bind_host}: {why}")
     wanted = BrokerSetup(
@@ -116,10 +116,10 @@ def _impaired(topology: Topology, link: Sequence[str]) -> Topology:
 
 
 def up(request: Request, progress: Say, show: Say) -> int:
-    """Return the exit status once everything is down: after a signal, or at once for external brokers.
+    """Run the network until a signal, or only check it if brokers are external. Return the exit status.
 
-    ``progress`` gets lines while the network comes up and goes down. ``show`` gets the running network. Exceptions are
-    for the user to read. After an exception the folder with the brokers' logs stays.
+    ``progress`` is called with lines while the network starts and stops, ``show`` with the description of the running
+    network. Exceptions are messages for the user. After an exception the folder with the brokers' logs stays.
     """
     _check(request)
     had_runs, keep = request.runs.exists(), request.wanted.keep_data
@@ -137,7 +137,7 @@ def up(request: Request, progress: Say, show: Say) -> int:
     finally:
         _leave(directory, keep, progress)
         if not had_runs:
-            with suppress(OSError):  # it has other contents meanwhile: a run on these brokers
+            with suppress(OSError):  # the folder has other contents by now: a run on these brokers
                 request.runs.rmdir()
     return 0 if is_up else EXIT_STATUS["interrupted"]
 
@@ -145,20 +145,20 @@ def up(request: Request, progress: Say, show: Say) -> int:
 def _leave(directory: RunDirectory, keep: bool, progress: Say) -> None:
     """Remove the folder, unless it has contents to keep."""
     if keep and any(path.is_file() for path in directory.path.rglob("*")):
-        progress(f"the brokers' logs, and their stores if these were to be kept, are in {directory.path}")
+        progress(f"the brokers' logs, and their stores with --keep-data, are in {directory.path}")
     else:
         rmtree(directory.path, ignore_errors=True)
 
 
 def routes(topology: Topology) -> tuple[Route, ...]:
-    """The paths to prove: from producers to consumers, or between any two groups where it has others."""
+    """Return the paths to prove: from producers to consumers, or between any two groups with other names."""
     names = [group.name for group in topology.groups]
     pairs = [(PRODUCERS, CONSUMERS)] if {PRODUCERS, CONSUMERS} <= {*names} else list(product(names, names))
     return tuple(path for begin, end in pairs for path in topology.paths_between(begin, end))
 
 
 def _check(request: Request) -> None:
-    """The problems that can be found before anything starts. Raises ValueError."""
+    """Check the request before anything starts. Raises ValueError."""
     request.wanted.check(request.topology)
     _check_spoken(request)
     if why := no_proxies(request.topology, request.wanted.runtime):
@@ -168,7 +168,7 @@ def _check(request: Request) -> None:
 
 
 def _check_spoken(request: Request) -> None:
-    """The canaries' protocols, by the brokers that they go to and come from. Raises ValueError."""
+    """Check that brokers support the canaries' protocols. Raises ValueError."""
     configured = can(request.wanted.runtime, Capability.CONFIGURES_BROKERS)
     ends = [(path.begin, request.spoken.producers) for path in routes(request.topology)]
     ends += [(path.end, request.spoken.consumers) for path in routes(request.topology)]
@@ -177,11 +177,11 @@ def _check_spoken(request: Request) -> None:
             entered = request.topology.broker(broker)
             (entered.require_spoken if configured else entered.listener)(protocol)
         except KeyError as error:
-            raise ValueError(f"--protocol {protocol}: {error.args[0]}; choose one that it does") from None
+            raise ValueError(f"--protocol {protocol}: {error.args[0]}; choose a supported protocol") from None
 
 
 def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirectory, progress: Say, show: Say) -> bool:
-    """Whether it came up before a user ended it."""
+    """Return whether the network was up before the user stopped it."""
     is_up = False
     try:
         unproven = _bring_up(request, runtime, progress)
@@ -192,12 +192,12 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
             if can(runtime.name, Capability.OWNS_BROKERS):
                 _watch(runtime, request.topology, progress)
     except KeyboardInterrupt:
-        progress("everything is taken down")
+        progress("all brokers are stopped")
     return is_up
 
 
 def _bring_up(request: Request, runtime: Runtime, progress: Say) -> int:
-    """Returns how many paths no canary could prove. Raises RuntimeFailed, LinksNotProven or PathsUnproven."""
+    """Return the number of paths that no canary could prove. Raises RuntimeFailed, LinksNotProven or PathsUnproven."""
     vm.use(find_java_parts)
     connectors = connectors_of(request.spoken, trust_in(runtime, request.wanted.trust))
     ends = canary.sides(runtime, connectors, request.spoken.producers, request.spoken.consumers)
@@ -205,9 +205,10 @@ def _bring_up(request: Request, runtime: Runtime, progress: Say) -> int:
 
 
 def _watch(runtime: Runtime, topology: Topology, progress: Say) -> None:
-    """Until a signal comes.
+    """Watch the brokers until a signal.
 
-    If a user ends a broker, perhaps to see the effect, this is reported once. The other brokers go on.
+    If a broker ends, perhaps because a user killed it to see the effect, this is reported once. The others keep
+    running.
     """
     gone: set[str] = set()
     proxies = proxies_of(runtime)
@@ -219,4 +220,4 @@ def _watch(runtime: Runtime, topology: Topology, progress: Say) -> None:
         for broker in topology.brokers:
             if broker.name not in gone and not runtime.alive(broker.name):
                 gone.add(broker.name)
-                progress(f"broker {broker.name} has ended; it is not started again")
+                progress(f"broker {broker.name} has ended; it is not restarted")

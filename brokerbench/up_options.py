@@ -1,6 +1,6 @@
 """Makes the options of ``brokerbench up`` from the options of a run that concern brokers.
 
-Types, ranges and defaults are the same as for a run. ``up`` has separate help texts, and few differences.
+Types, ranges and defaults are the same as for a run. ``up`` has different help texts, and a few other differences.
 """
 
 import math
@@ -13,38 +13,38 @@ if TYPE_CHECKING:
     from harness.options.declarations import Option
 
 DIFFERENCES: dict[str, dict[str, Any]] = {
-    "--link": {"help": "What links are like: 'east<->west:delay=40ms'. May be given again."},
+    "--link": {"help": "Impairment of links: 'east<->west:delay=40ms'. Can be repeated."},
     "--runtime": {
-        "help": "Where the brokers run: containers if possible.",
+        "help": "Where the brokers run; by default in containers, if possible.",
         "type": click.Choice(("containers", "processes", "external")),
     },
-    "--brokers-file": {"help": "YAML file: where brokers run already."},
-    "--ca-file": {"help": "Authorities to trust for TLS, in PEM."},
+    "--brokers-file": {"help": "YAML file with the URIs of running brokers."},
+    "--ca-file": {"help": "PEM file with trusted authorities for TLS."},
     "--image": {"help": "Image of the brokers' containers."},
-    "--broker-version": {"help": "Version of the brokers as processes, such as 5.16.6."},
-    "--distribution": {"help": "A build of the brokers to run as processes."},
+    "--broker-version": {"help": "Version of brokers that run as processes, such as 5.16.6."},
+    "--distribution": {"help": "Broker distribution to run as processes."},
     "--overlay": {
-        "help": "YAML file with settings of brokers and JVMs, which override those of the topology.",
-        "type": str,  # none is no file
+        "help": "YAML file with settings that override the topology's.",
+        "type": str,  # the value none means no file
     },
-    "--unset-defaults": {"help": "Write only what topology and overlay set; else brokers' defaults."},
+    "--unset-defaults": {"help": "Write only settings of topology and overlay."},
     "--protocol": {
-        "help": "Protocol of the canaries; or TO:FROM the network.",
+        "help": "Protocol of the canaries, or TO:FROM the network.",
         "default": "stomp",
         "show_default": True,
     },
     "--failover": {"help": "Options of the failover URIs, such as 'randomize=false&timeout=3000'."},
-    "--broker-memory": {"help": "Heap of each in MiB.", "type": click.IntRange(64)},
-    "--start-timeout": {"help": "Seconds to come up in."},
+    "--broker-memory": {"help": "Heap of each broker in MiB.", "type": click.IntRange(64)},
+    "--start-timeout": {"help": "Most seconds until all brokers are up."},
     "--base-port": {"help": "First port of a fixed range."},
     "--bind-host": {"help": "Address where the brokers listen.", "show_default": True},
     "--keep-data": {"help": "Keep the brokers' message stores and logs."},
 }
-"""By option, in the order of the help: click's settings that are not as declared."""
+"""The settings for click that differ from the declaration, by option, in the order of the help."""
 
 
 class NumberRange(click.FloatRange):
-    """A range without ``nan``, for which no comparison holds."""
+    """A range that rejects ``nan``, which fails every comparison."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -65,7 +65,7 @@ class UpCommand(click.Command):
 
 
 def _settings(option: "Option") -> dict[str, Any]:
-    """What click calls the declaration of an option."""
+    """Convert the declaration of an option to click's settings."""
     if option.kind is bool:
         return {"is_flag": True}
     if option.repeats:

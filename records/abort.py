@@ -1,6 +1,6 @@
 """The conditions of ``--abort-on``: plain values over figures that are known while a load runs, and what broke them.
 
-run.json has the conditions that ended a load, so that no later analysis takes such a run for one that passed.
+run.json has the conditions that ended a load, so that no later analysis reports an aborted run as passed.
 """
 
 import operator
@@ -54,8 +54,8 @@ class AbortCondition:
 class Abort:
     """A condition that ended the load.
 
-    ``value``: the live value of its figure. ``at_s``: the second of the load in which it ended the load, or of the
-    warm-up with ``in_warm_up``. ``with_warm_up``: whether the live figures included the warm-up.
+    ``value``: the live value of the figure. ``at_s``: when the load ended, in seconds of the load, or with
+    ``in_warm_up`` in seconds of the warm-up. ``with_warm_up``: whether the live figures included the warm-up.
     """
 
     condition: AbortCondition

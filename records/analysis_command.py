@@ -43,5 +43,5 @@ def java_folder(run: Path) -> Path:
 
 
 def is_uri(run: str) -> bool:
-    """Whether a run is named by a URI, which Spark's file systems read, instead of a path."""
+    """Whether ``run`` is a URI, which Spark's file systems read, instead of a path."""
     return URI.match(run) is not None

@@ -35,7 +35,7 @@ class Arrivals(Protocol):
         """Return the place of slot 0, 1, 2 …"""
 
     def slots_by(self, place: float) -> int:
-        """Return how many slots are at that place or before it."""
+        """Return the number of slots at or before this place."""
 
 
 class FixedArrivals:
@@ -55,8 +55,8 @@ class FixedArrivals:
 class PoissonArrivals:
     """A Poisson process with one slot per unit of place on average. A seed and a client always give the same places.
 
-    Places are computed in blocks: only the ends of all blocks and the places of recent blocks are kept. The lock is for
-    the threads of a process that ask for the same producer's places.
+    Places are computed in blocks: only the ends of all blocks and the places of recent blocks are kept. The lock
+    protects the blocks from threads that use the same producer.
     """
 
     kind: ClassVar[str] = POISSON

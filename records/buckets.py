@@ -1,9 +1,9 @@
 """Converts durations to logarithmic buckets and back.
 
 HDR-style log-linear buckets over signed nanoseconds: every octave (a doubling of the value) has 128 buckets of equal
-width. So a bucket is at most 1/128 of its values wide (0.8 %), and its middle is within 0.4 % of each of them. Below
-256 every integer has its own bucket. Negative values mirror the positive ones, so the effect of a shifted clock stays
-visible. Buckets sort in the order of their values, and counts by bucket merge exactly.
+width. So the width of a bucket is at most 1/128 (0.8 %) of each value in it, and its middle is within 0.4 % of each
+value. Integers below 256 each have a separate bucket. Negative values mirror the positive ones, so the effect of a
+shifted clock stays visible. Buckets sort like values, and counts by bucket merge exactly.
 
 Values are |ns| < 2**63. `analysis.latency.histogram` does the same arithmetic on columns.
 """

@@ -68,7 +68,7 @@ class GroupBalance(TypedDict):
 class FaultMoves(TypedDict):
     """Moves after a fault was applied or mended, until the next fault was applied or mended, or the load ended."""
 
-    fault: Annotated[str, figure("F1, F2 … in the order in which they began, as in the report.", column="Fault")]
+    fault: Annotated[str, figure("F1, F2 … in order of their beginning, as in the report.", column="Fault")]
     effect: Annotated[str, figure("applied or mended.", column="Effect")]
     at_s: Annotated[
         float,
@@ -201,8 +201,10 @@ class Consumers(TypedDict):
 
 
 class ConnectionCounts(TypedDict):
-    """The brokers' own counts of client connections compared with the clients' counts, during the load. Nothing is
-    compared if each message has its own connection."""
+    """The brokers' own counts of client connections compared with the clients' counts, during the load.
+
+    Nothing is compared if each message has a separate connection.
+    """
 
     compared: Annotated[Count, figure("Broker counts at a second around which the clients' count did not change.")]
     differed: Annotated[Count, figure("Compared counts that were not equal.")]

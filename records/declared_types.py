@@ -13,8 +13,7 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True o
 
 
 def misfits(value: Any) -> str:
-    """Return what is wrong with the fields of a dataclass instance: ``for_s='5', but it must be a number``; else
-    empty."""
+    """Describe the first field with a wrong type: ``for_s='5', but it must be a number``; empty if all fields fit."""
     hints = typing.get_type_hints(type(value))
     for field in dataclasses.fields(value):
         if problem := misfit(field.name, getattr(value, field.name), hints[field.name]):
@@ -23,7 +22,7 @@ def misfits(value: Any) -> str:
 
 
 def misfit(name: str, value: Any, hint: Any) -> str:
-    """Return what is wrong with one value; else empty. ``hint``: from `typing.get_type_hints`."""
+    """Describe a value of the wrong type; empty if it fits. ``hint``: from `typing.get_type_hints`."""
     return "" if fits(value, hint) else f"{name}={shown(value)}, but it must be {described(hint)}"
 
 

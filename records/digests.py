@@ -46,7 +46,7 @@ def changed(folder: Path, digest_by_name: Mapping[str, str]) -> list[str]:
 
 
 def read_files(directory: RunDirectory) -> list[Path]:
-    """Return the files that both the analysis and the readers of its results read."""
+    """Return the files that are read both by the analysis and by readers of results."""
     seal = [directory.seal_path] if directory.seal_path.exists() else []
     return [directory.run_path, *seal, *sorted(directory.events("faults").glob("*.parquet"))]
 

@@ -13,7 +13,7 @@ import msgspec
 
 from records import clients, faults, latency, load, messages, network, summary
 from records.faults import FaultRecovery, Outages
-from records.figures import Figure, declaration, declared, told_of
+from records.figures import Figure, declaration, declared, meaning_of
 from records.summary import Summary
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -69,7 +69,7 @@ def _closed(schema: Any) -> Any:
 
 
 def _in_order(schema: dict[str, Any], kind: type) -> dict[str, Any]:
-    """Put the keys in the order of their declaration."""
+    """Order the keys as they are declared."""
     names = [*get_type_hints(kind)]
     return schema | {"required": names, "properties": {name: schema["properties"][name] for name in names}}
 
@@ -87,7 +87,7 @@ def figures_page() -> str:
 
 
 def _parts(kind: Any, path: str) -> Iterator[tuple[type, str]]:
-    """Yield each object type in the summary and the path of its objects; ``[]`` marks the rows of a list."""
+    """Yield each object type in the summary with its path; ``[]`` marks the rows of a list."""
     kind, part_figure = declaration(kind)
     if is_typeddict(kind):
         yield kind, path
@@ -106,13 +106,14 @@ def _declared_in(topic: ModuleType, kind: type) -> bool:
 def _part(kind: type, paths: list[str]) -> str:
     description = " ".join((kind.__doc__ or "").split()).replace("``", "`")
     if kind is FaultRecovery:
-        description += "It also has the figures of `recovery`."
+        description += " It also has the figures of `recovery`."
     for path in paths:
         name, _, by_key = path.partition(".*")
         if name != path and not by_key:
             keys = declared(Summary)[name].keys
-            description += f"\n\n`{path}` is by " + "; ".join(
-                f"`{key}`: {key_figure.means}" if key_figure.means else f"`{key}`" for key, key_figure in keys.items()
+            description += f"\n\nThe keys of `{name}`:\n\n" + "\n".join(
+                f"- `{key}`: {key_figure.means}" if key_figure.means else f"- `{key}`"
+                for key, key_figure in keys.items()
             )
     first_path, *further_paths = paths
     if further_paths:
@@ -127,12 +128,12 @@ def _part(kind: type, paths: list[str]) -> str:
 
 def _keys(kind: type) -> dict[str, tuple[str, Figure]]:
     """Return each key's meaning and figure. A fault's figures that `recovery` has too are described there."""
-    told_before = get_type_hints(Outages) if kind is FaultRecovery else {}
+    described_before = get_type_hints(Outages) if kind is FaultRecovery else {}
     hints = get_type_hints(kind, include_extras=True)
     return {
-        name: (told_of(hint), declaration(hint)[1] or Figure())
+        name: (meaning_of(hint), declaration(hint)[1] or Figure())
         for name, hint in hints.items()
-        if name not in told_before
+        if name not in described_before
     }
 
 

@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 JAVA = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH")
-"""Variables from which every JVM reads additional options."""
+"""Variables with additional options, which every JVM reads."""
 SPARK = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "HIVE_")
 """Prefixes of the variables that Spark and its libraries read. A local session uses none of them."""
 PYTHON = (
@@ -51,7 +51,7 @@ def for_job(inherited: Mapping[str, str], *, local: bool) -> dict[str, str]:
 
 
 def _holds_brokerbench(python_path: str) -> bool:
-    """Whether one of the folders in ``PYTHONPATH`` is the one from which this module was imported."""
+    """Whether this module was imported from one of the folders in ``PYTHONPATH``."""
     home = Path(__file__).resolve().parents[1]
     return any(Path(folder).resolve() == home for folder in python_path.split(os.pathsep) if folder)
 

@@ -27,13 +27,13 @@ from records.units import NS_PER_MS
 
 @dataclass(frozen=True)
 class FaultTraits:
-    """What a reader of a run must know about a kind of fault, in addition to its times.
+    """The properties of a fault kind that analysis and reports need.
 
-    ``said``: what the target did or suffered, for use in a sentence: "broker-2 was killed". ``joins``: the target is
-    absent before the fault, and again once it is mended. ``keeps_clients_off``: no client is expected at the target
-    during the fault. ``explains_outages``: it accounts for silent brokers and lost connections during the fault.
-    ``ends_abruptly``: the target's process ends without notice. ``is_a_span``: sentences mention its end too, as
-    lasting is all it does. ``stayed``: what sentences say of a target that was never mended.
+    ``said``: the predicate of a sentence about the target: "broker-2 was killed". ``joins``: the target is absent
+    before the fault, and again once it is mended. ``keeps_clients_off``: no client is expected at the target during the
+    fault. ``explains_outages``: it accounts for silent brokers and lost connections during the fault.
+    ``ends_abruptly``: the target's process ends without notice. ``is_a_span``: sentences mention its end too, as its
+    effect is that it lasts. ``stayed``: the predicate for a target that was never mended.
     """
 
     said: str
@@ -203,8 +203,8 @@ class Outages(TypedDict):
     lost_holes: Annotated[
         Count,
         figure(
-            "Sequences in which a message is gone and a later one survived. In a network the later one may have"
-            " moved on to another broker.",
+            "Sequences with a message that is gone and a later message that survived. In a network the later message"
+            " may have moved on to another broker.",
             column="Sequences with holes",
             unit="sequences",
             better=LOWER,
@@ -214,7 +214,7 @@ class Outages(TypedDict):
     lost_whole: Annotated[
         Count,
         figure(
-            "Sequences in which every message is gone.",
+            "Sequences that are gone completely.",
             column="Sequences lost",
             unit="sequences",
             better=LOWER,
@@ -296,7 +296,7 @@ class Outages(TypedDict):
     throughput_back_s: Annotated[
         Positive | None,
         in_s(
-            "Seconds from the fault until deliveries per second were at least nine tenths of their median in "
+            "Seconds from the fault until deliveries per second were at least nine tenths of the median in "
             "the 10 s before it, for 3 s in a row; 0 if they never dropped below, null if they did not come "
             "back. With several faults, the slowest.",
             title="time until throughput is back",
@@ -312,8 +312,8 @@ class Outages(TypedDict):
     p99_back_s: Annotated[
         Positive | None,
         in_s(
-            "The same for the p99 from due to received, by the second in which messages were due: at most twice"
-            " its median before the fault, or 10 ms more.",
+            "The same for the p99 from due to received, by the due second of messages: at most twice its median"
+            " before the fault, or 10 ms more.",
             title="time until p99 is back",
             column="p99 back after",
             from_due=True,
@@ -357,7 +357,7 @@ class Outages(TypedDict):
         float | None,
         per_s(
             "Deliveries per second from the highest backlog until it had drained; with several faults, the "
-            "lowest rate. Null if there was no backlog, or it did not drain.",
+            "lowest rate. Null without a backlog, or if it did not drain.",
             column="Drained",
             from_due=True,
             better=HIGHER,
@@ -400,7 +400,7 @@ class FaultRecovery(Outages):
 class Recovery(Outages):
     """The combined effects of all faults of the run."""
 
-    faults: Annotated[list[FaultRecovery], means("Each fault that had an effect, in the order in which they began.")]
+    faults: Annotated[list[FaultRecovery], means("Each fault that had an effect, in order of their beginning.")]
 
 
 class Unplanned(TypedDict):
@@ -430,7 +430,7 @@ def back_ns(outage: Mapping[str, Any]) -> int | None:
     """Return when the user in a row of the result table ``outages`` was back; None: never.
 
     A user without messages is back when it is connected. A user that had no success and nothing due is back when it is
-    ready: its subscriptions are restored, and none of its sends waits for an answer.
+    ready: all subscriptions are restored, and no send waits for an answer.
     """
     if not outage["role"]:
         return _whole(outage["connected_ns"])
@@ -439,7 +439,7 @@ def back_ns(outage: Mapping[str, Any]) -> int | None:
 
 
 def outage_ms(outage: Mapping[str, Any]) -> float | None:
-    """Return how long the user in a row of ``outages`` was cut off; None: it never came back."""
+    """Return the outage in a row of ``outages``, in milliseconds; None: the user never came back."""
     at_ns = back_ns(outage)
     return None if at_ns is None else (at_ns - outage["began_ns"]) / NS_PER_MS
 

@@ -25,7 +25,7 @@ AtLeastOne = Annotated[int, Meta(ge=1)]
 class Need:
     """A requirement that a run must meet to have a figure.
 
-    ``refusal``: why a run that does not meet it has no such figure, and the next step. ``absent``: the same for several
+    ``refusal``: why a run that does not meet it lacks the figure, and the next step. ``absent``: the same for several
     runs, in a comparison.
     """
 
@@ -34,10 +34,10 @@ class Need:
     absent: str = ""
 
 
-FAULTS = Need("a fault", "a run without a fault has no such figure; add a fault with --fault")
+FAULTS = Need("a fault", "a run without a fault does not have this figure; add a fault with --fault")
 MORE_CLIENTS = Need(
     "a growing number of clients",
-    "only a load with a growing number of clients has this figure; choose a scenario with such a load, "
+    "only a load with a growing number of clients has this figure; choose a scenario whose load grows, "
     "such as connections",
 )
 STEPS = Need(
@@ -54,7 +54,7 @@ REGIONS = Need(
 )
 SCHEDULE = Need(
     "due times",
-    "messages of a closed load have no due times, so it has no such figure; check latency_ms.sent_to_received or "
+    "messages of a closed load have no due times, so it lacks this figure; check latency_ms.sent_to_received or "
     "latency_ms.sent_to_settled instead, or leave --closed out",
     "messages of a closed load have no due times",
 )
@@ -71,7 +71,7 @@ def total(values: Sequence[Any]) -> Any:
 
 
 def slowest(values: Sequence[float | None]) -> float | None:
-    """Return the largest value; None if there is no value, or one is None."""
+    """Return the largest value; None without values, or if one of them is None."""
     measured = [value for value in values if value is not None]
     return max(measured) if measured and len(measured) == len(values) else None
 
@@ -92,12 +92,12 @@ class Figure:
 
     ``means``: its meaning, and when it is null. ``title``: its name in a sentence, a comparison or a verdict.
     ``column``: its heading in a table, without the unit. ``decimals``: digits after the decimal point in that table.
-    ``needs``: what a run must have to have this figure. ``from_due``: it is computed from due times, so a closed load
-    does not have it. ``over_faults``: computes the figure over all faults from each
-    fault's value. ``backlogged``: a backlog changes it. ``compared``: whether comparisons include it; for a part with
-    several figures, the titles of the included ones by name. ``compared_with``: what a run must have for that, in
-    addition to ``needs``. ``shown``: whether a comparison's table includes it; for a part, which of its figures.
-    ``keys``: for a part whose keys are not in a type, its figures by key.
+    ``needs``: the requirement for a run to have this figure. ``from_due``: it is computed from due times, so a closed
+    load does not have it. ``over_faults``: computes the figure over all faults from each fault's value. ``backlogged``:
+    a backlog changes it. ``compared``: whether comparisons include it; for a part with several figures, the titles of
+    the included ones by name. ``compared_with``: a further requirement for comparisons, in addition to ``needs``.
+    ``shown``: whether a comparison's table includes it; for a part, the figures that are included. ``keys``: for a part
+    whose keys are not in a type, its figures by key.
     """
 
     means: str = ""
@@ -179,15 +179,17 @@ def declaration(hint: Any) -> tuple[Any, Figure | None]:
     return kind, figures[-1] if figures else None
 
 
-def told_of(hint: Any) -> str:
+def meaning_of(hint: Any) -> str:
     """Return the meaning of a key, whether it is a figure or not; empty if the type is enough."""
     texts = [meta.description for meta in get_args(hint)[1:] if isinstance(meta, Meta) and meta.description]
     return texts[-1] if texts else ""
 
 
 def _inherited(part_figure: Figure, name: str, above: Figure | None) -> Figure:
-    """A part of the summary passes its unit, needs and direction on to its figures, and says which of them are
-    compared."""
+    """Return a figure with the unit, needs and direction of its part of the summary.
+
+    The part also selects the figures that comparisons include.
+    """
     if above is None:
         return part_figure
     titles = above.compared if isinstance(above.compared, Mapping) else None

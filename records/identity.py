@@ -105,7 +105,7 @@ def _damaged(body: bytes, run: int) -> BodyIdentity:
 
 
 BEGINNING_BYTES = 40
-"""How many bytes of a foreign message are kept: a whole identity, or a few words."""
+"""Number of bytes that are kept of a foreign message: a whole identity, or a few words."""
 
 
 def beginning_of(body: bytes) -> bytes:

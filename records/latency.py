@@ -1,4 +1,4 @@
-"""Figures of latency and their reliability, and the tolerance by which two latencies differ too much."""
+"""Figures of latency and their reliability, and the largest tolerated difference between two latencies."""
 
 from collections.abc import Iterable
 from typing import Annotated, TypedDict
@@ -7,7 +7,7 @@ from records.figures import LOWER, REPLIES, Figure, figure, in_ms, means, of_mes
 from records.run import CONSUMER, PRODUCER, UserInfo
 
 MOST_LABELS = 100
-"""Destinations of a run with latencies of their own."""
+"""The most destinations of a run that have separate latencies."""
 
 PERCENTILES = {
     "min": "smallest",
@@ -54,7 +54,7 @@ class LatencyByLabel(TypedDict):
 
 
 def labels_of(users: Iterable[UserInfo]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the consumer classes and the destinations of a run that have latencies of their own."""
+    """Return the consumer classes and the destinations of a run that have separate latencies."""
     listed = [*users]
     classes = tuple(user.name for user in listed if user.role == CONSUMER)
     sent = (name for user in listed for name in (user.destinations if user.role == PRODUCER else user.replies_to))
@@ -80,9 +80,11 @@ class Regions(TypedDict):
 
 
 class Lag(TypedDict):
-    """How late the generator sent through its own fault, in milliseconds: first attempts, load phase. Waiting for a
-    connection, a confirmation, a commit or a blocked write does not count as lag. Lag never makes a run invalid: timing
-    lists the figures that it makes doubtful."""
+    """Milliseconds by which the generator itself delayed sends: first attempts, load phase.
+
+    Waiting for a connection, a confirmation, a commit or a blocked write does not count as lag. Lag never makes a run
+    invalid: timing lists the figures that it makes doubtful.
+    """
 
     p50: Annotated[float | None, in_ms("Half of the sends were late by at most this.")]
     p99: Annotated[float | None, in_ms("99 % of the sends were late by at most this.")]
@@ -127,7 +129,7 @@ def _compared(words: str) -> dict[str, str]:
 
 MEASURES = {
     "due_to_received": Figure(
-        "From when a message was due to its first receipt: what a caller experiences.",
+        "From a message's due time to its first receipt: the latency that a caller experiences.",
         title="latency",
         column="due → received",
         better=LOWER,
@@ -136,21 +138,21 @@ MEASURES = {
         shown=("p50", "p99", "p99_9"),
     ),
     "sent_to_received": Figure(
-        "From when a message was sent to its first receipt.",
+        "From the send of a message to its first receipt.",
         title="sent to received",
         column="sent → received",
         better=LOWER,
         compared=_compared("sent to received"),
     ),
     "sent_to_settled": Figure(
-        "From when a message was sent until a broker confirmed it.",
+        "From the send of a message until a broker confirmed it.",
         title="sent to confirmed",
         column="sent → confirmed",
         better=LOWER,
         compared=_compared("sent to confirmed"),
     ),
     "round_trip": Figure(
-        "From when a request was due until its reply was received. Only for runs with replies.",
+        "From a request's due time until its reply was received. Only for runs with replies.",
         title="round trip",
         column="round trip",
         better=LOWER,

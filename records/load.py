@@ -38,7 +38,7 @@ class Throughput(TypedDict):
     held_per_s: Annotated[
         float | None,
         per_s(
-            "For a load in steps: the highest rate (mean of its step) that was held and is below each rate that"
+            "For a load in steps: the highest rate (the step's mean) that was held and is below each rate that"
             " was not. 0 if no rate was held. Null without steps, if some rates are unknown and no other was "
             "held, or if no rate was held and the limit was the machine or the load generator.",
             title="highest rate held",
@@ -141,12 +141,12 @@ class StepResult(TypedDict):
     ]
     due_to_received_ms: Annotated[
         Latency,
-        in_ms("Latency of the messages that were due after the first fifth of the step, by which it is judged."),
+        in_ms("Latency of the messages that were due after the first fifth of the step. The step is judged by it."),
     ]
     held: Annotated[
         bool | None,
         means(
-            "Of the messages due after the first fifth of the step, at least 99 % were received by its end; at "
+            "At least 99 % of the messages due after the first fifth of the step were received by its end; at "
             "most one second's messages were waiting then; and if the load searches for the highest rate, the "
             "p99 was within its limit. Null if unknown: too few messages for a p99, or the search found the "
             "opposite while the load ran."

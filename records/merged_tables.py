@@ -1,11 +1,11 @@
 """The tables that every part of a run computes, and how the rows of several parts are merged.
 
-Rows with equal keys become one row. Each figure of that row is the sum, the minimum or the maximum of their figures. A
-table without figures is a set of rows. Topics of the analysis provide the rows (`analysis.events.run.Topic`), and Spark
-merges them (`analysis.pipeline`).
+Rows with equal keys become one row. Each figure of that row is the sum, the minimum or the maximum of the merged
+values. A table without figures is a set of rows. Topics of the analysis provide the rows (`analysis.events.run.Topic`),
+and Spark merges them (`analysis.pipeline`).
 
 A histogram has a row for each bucket (`records.buckets`). Between processes, one row holds all buckets of a histogram
-as arrays. Of a distribution only the figures of the merged histogram are kept, such as its percentiles.
+as arrays. For a distribution, only figures of the merged histogram are kept, such as percentiles.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class MergedTable:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of rows of parts, and of merged rows that are no distribution."""
+        """The schema of each part's rows, and of merged rows except distributions."""
         return pa.schema([*self.keys.items(), *((name, INTEGER) for name in self.figures)])
 
     @property
@@ -65,7 +65,7 @@ DISTRIBUTION_TYPE = pa.struct(
         }.items()
     ]
 )
-"""quantiles_ns: of the shares `records.percentiles.SHARES`, in their order; empty without durations."""
+"""quantiles_ns: for the shares `records.percentiles.SHARES`, in that order; empty without durations."""
 _KEY_TYPES: dict[str, pa.DataType] = {}
 
 

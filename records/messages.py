@@ -128,7 +128,7 @@ class Messages(TypedDict):
     unowed_yet_received: Annotated[
         Count,
         of_messages(
-            "Received by a subscription for which the sends do not require it.",
+            "Received by a subscription, although no send requires it.",
             title="received by subscriptions that were not owed them",
         ),
     ]
@@ -215,7 +215,7 @@ class LeftBehind(TypedDict):
         str,
         means(
             "stranded, unselected, dead_lettered, expired: as in messages. left_unconfirmed, in_doubt, failed: "
-            "by the outcome of their sends, and not received. unsent: no send is recorded. copy: also received,"
+            "by the outcome of the send, and not received. unsent: no send is recorded. copy: also received,"
             " or also found elsewhere."
         ),
     ]
@@ -223,7 +223,7 @@ class LeftBehind(TypedDict):
 
 
 class FirstReceiptSpread(TypedDict):
-    """Milliseconds from when a destination's first message was due to its first receipt."""
+    """Milliseconds from the due time of a destination's first message to the first receipt."""
 
     p50: Annotated[float | None, figure("The middle destination. Null: no destination had a receipt.", column="p50")]
     max: Annotated[float | None, figure("The slowest destination with a receipt.", column="max")]
@@ -234,12 +234,12 @@ class Destinations(TypedDict):
 
     count: Annotated[Count, figure("Number of destinations.", column="Destinations")]
     reached: Annotated[
-        Count, figure("Destinations from which a message was received.", column="With a received message")
+        Count, figure("Destinations with at least one received message.", column="With a received message")
     ]
     all_flow_s: Annotated[
         float | None,
         in_s(
-            "Seconds from when the run's first message was due until each destination had its first receipt. "
+            "Seconds from the due time of the run's first message until each destination had its first receipt. "
             "Null: a destination never had a receipt.",
             column="All had one after",
             decimals=2,
@@ -249,7 +249,7 @@ class Destinations(TypedDict):
     first_ms: Annotated[
         FirstReceiptSpread,
         in_ms(
-            "Milliseconds from when a destination's first message was due to its first receipt.",
+            "Milliseconds from the due time of a destination's first message to the first receipt.",
             column="First message,",
             decimals=2,
             from_due=True,

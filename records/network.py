@@ -1,4 +1,4 @@
-"""Figures of links between brokers: how far mirrors lagged behind."""
+"""Figures of links between brokers: the lag of mirrors."""
 
 from typing import Annotated, TypedDict
 
@@ -12,14 +12,14 @@ class MirrorMessages(TypedDict):
 
 
 class MirrorSeconds(TypedDict):
-    """Upper limit of the age of messages in that queue; the oldest message is younger by at most the time between
-    two samples. Null without a mirror, or if the age of a message is not known."""
+    """Upper limit of the age of messages in that queue; the oldest message is younger by at most the time between two
+    samples. Null without a mirror, or if a message's age is not known."""
 
     max: Annotated[Positive | None, in_s("The highest age at any time.")]
 
 
 class MirrorAtKill(TypedDict):
-    """How far a mirror lagged when its broker was killed, by the last sample before the kill."""
+    """A mirror's lag when its broker was killed, by the last sample before the kill."""
 
     fault: Annotated[str, means("F1, F2 …, as in recovery.faults.")]
     broker: Annotated[str, means("The broker that was killed.")]
@@ -30,7 +30,7 @@ class MirrorAtKill(TypedDict):
 
 
 class MirrorResult(TypedDict):
-    """How far Artemis mirrors lagged behind during the load and after it, sampled once per second."""
+    """The lag of Artemis mirrors during the load and after it, sampled once per second."""
 
     lag_messages: Annotated[
         MirrorMessages,
@@ -40,7 +40,7 @@ class MirrorResult(TypedDict):
         MirrorSeconds,
         means(
             "Upper limit of the age of messages in that queue; the oldest message is younger by at most the "
-            "time between two samples. Null without a mirror, or if the age of a message is not known."
+            "time between two samples. Null without a mirror, or if a message's age is not known."
         ),
     ]
     at_kill: Annotated[

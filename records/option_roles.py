@@ -14,7 +14,7 @@ OF_THE_BROKERS = tuple(f"versions.{product}" for product in BROKER_PRODUCTS)
 
 @dataclass(frozen=True)
 class ArmField:
-    """A field in which the arms of a comparison may differ.
+    """A field that may differ between the arms of a comparison.
 
     ``names_arm``: its value alone names an arm, without the field. ``same_for_all_scenarios``: if other fields make the
     arms, runs of all scenarios on a page have the same value. ``versions``: the prefixes of the conditions that may
@@ -51,8 +51,10 @@ ARM_FIELDS: Mapping[str, ArmField] = {
     "unset_defaults": ArmField(same_for_all_scenarios=True),
     "disk_mb": ArmField(),
 }
-"""Fields in which the runs of a comparison may differ, one at a time: the first that differs makes the arms.
-``durable`` is a setting of user classes; all others are options."""
+"""Fields that may differ between the runs of a comparison, one at a time.
+
+The first that differs defines the arms. ``durable`` is a setting of user classes; all others are options.
+"""
 
 SAID_BY_USERS = frozenset(
     (

@@ -16,15 +16,15 @@ SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 
 def takes(share: float) -> int:
-    """Return how many values a percentile needs to have enough values beyond it: 1,000 for 0.99."""
+    """Return the number of values that a percentile needs to have enough values beyond it: 1,000 for 0.99."""
     return round(LEAST_BEYOND / (1 - share))
 
 
 def quantiles_ns(counts: Mapping[int, int], shares: Sequence[float]) -> list[int | None]:
     """For each share in (0, 1], find the smallest value that this share of values does not exceed.
 
-    Return the middle of its bucket. ``counts``: number of values by bucket. None for each share if there are no values.
-    ValueError for other shares.
+    Return the middle of the value's bucket, or None without values. ``counts``: number of values by bucket. ValueError
+    for other shares.
     """
     wrong = [share for share in shares if not 0 < share <= 1]
     if wrong:

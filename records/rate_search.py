@@ -15,7 +15,7 @@ FIELDS = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
 REST_PER_S = 0.5
 """Rate of each producer in a rest: high enough to check its schedule again before a new rate begins."""
 AFTER_A_STEP_S = 2
-"""The result of a step is known this long after it."""
+"""Seconds from the end of a step until its result is known."""
 LONGEST_STEP_S = 120
 """A step is lengthened to at most this, so that its p99 has enough messages."""
 EXPECTED_TRIES, EXPECTED_REST_S = 12, 8
@@ -27,8 +27,8 @@ HOW = "write search, search(200), or search(200, step=10, p99=500): messages per
 class SearchSettings:
     """``begin_per_s``: the first rate to try, in messages per second of all producers together.
 
-    ``step_s``: how long each rate is tried, at least: see `step_for`. ``p99_ms``: a rate is held only if the p99 from
-    due to received is at most this. Raises UserError.
+    ``step_s``: the shortest time for which a rate is tried: see `step_for`. ``p99_ms``: a rate is held only if the p99
+    from due to received is at most this. Raises UserError.
     """
 
     begin_per_s: float = 200
@@ -55,7 +55,9 @@ class SearchSettings:
         )
 
     def step_for(self, per_s: float, producers: int, copies: float = 1.0, timed_share: float = 1.0) -> int:
-        """Return how many seconds a rate is tried: ``step_s``, or as many as its p99 needs, up to `LONGEST_STEP_S`.
+        """Return the seconds for which a rate is tried: at least ``step_s``, at most `LONGEST_STEP_S`.
+
+        It is longer than ``step_s`` if the p99 needs more messages.
 
         ``copies``: deliveries per message. ``timed_share``: the share of deliveries whose latency is known at once.
         """
@@ -79,7 +81,7 @@ class SearchSettings:
 
 
 def rest_of(producers: int, for_s: int = LEAST_S) -> RateStep:
-    """Return a step in which the backlog of the previous step drains."""
+    """Return a step that lets the backlog of the previous step drain."""
     return RateStep(REST_PER_S * producers, REST_PER_S * producers, for_s, rest=True)
 
 

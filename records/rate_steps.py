@@ -1,7 +1,7 @@
 """Parses and writes a load whose rate changes: ``100,200,400@20s`` is three rates of 20 s each.
 
 Each step is a rate, or ``100..1000`` for a rate that rises or falls evenly. ``@`` gives its duration in seconds. A step
-without a duration has that of the next step with one.
+without a duration lasts as long as the next step that has one.
 """
 
 import re
@@ -15,7 +15,7 @@ from records.errors import UserError
 LEAST_S = 5
 """Shortest step: its percentiles need messages, and JVMs receive their due times seconds ahead."""
 MOST_S = 31 * 86_400
-"""Longest load, regardless of its steps."""
+"""Longest load, regardless of the steps."""
 LEAST_PER_S, MOST_PER_S = 0.001, 10_000_000
 """Lowest and highest rate of all producers together: no machine sends more, and less is not a load."""
 MOST_STEPS = 1_000
@@ -44,7 +44,7 @@ class RateStep:
         return (self.from_per_s + self.to_per_s) / 2 * self.for_s
 
     def messages_in(self, seconds: range) -> float:
-        """Return how many messages are due within these seconds, counted from the beginning of the step."""
+        """Return the number of messages due within these seconds, counted from the beginning of the step."""
         middle_s = (seconds.start + seconds.stop) / 2
         return (self.from_per_s + (self.to_per_s - self.from_per_s) * middle_s / self.for_s) * len(seconds)
 
@@ -80,7 +80,7 @@ def parse_steps(text: str, load_s: float | None = None) -> tuple[RateStep, ...]:
 
 
 def text_of(steps: Sequence[RateStep]) -> str:
-    """Return the text from which `parse_steps` reads the same steps."""
+    """Return the steps as text that `parse_steps` can read."""
     return ",".join(map(str, steps))
 
 
@@ -117,7 +117,7 @@ def _even_share(text: str, times: Sequence[int | None], load_s: float | None) ->
 
 
 def filled(times: Sequence[int | None]) -> list[int]:
-    """Return the duration of each step. A step without one has that of the next step; the last step always has one."""
+    """Return the duration of each step; a missing duration is that of the next step. The last step always has one."""
     last_first: list[int] = []
     for for_s in reversed(times):
         last_first.append(last_first[-1] if for_s is None else for_s)

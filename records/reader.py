@@ -52,8 +52,8 @@ BYTES_PER_ROW = 110  # of a stream of sends or receipts, about
 class Sealing:
     """The contents of a sealed run: rows by table, and a sentence for each file or stream that is incomplete.
 
-    ``unknowns``: sentences on what is not known about its events. ``files``: the files to read, by table: their names
-    below ``events``.
+    ``unknowns``: sentences about missing knowledge of the events. ``files``: names of the files to read below
+    ``events``, by table.
     """
 
     rows: dict[str, int]
@@ -96,7 +96,7 @@ def seal(directory: RunDirectory) -> Sealing:
     """Turn every stream into Parquet, seal the list of files, and return the contents of the run. May be repeated.
 
     A stream is deleted only once its Parquet file is on disk with the same number of rows, and in the seal. A stream
-    that a living process still writes is kept. A seal without such a stream is final: no stream is added to it.
+    that a living process still writes is kept. If there is none, the seal is final: no stream is added to it.
     RunUnreadable for a stream of another version or run, RunUnwritable if the Parquet cannot be written; the streams
     then stay.
     """
@@ -133,7 +133,7 @@ def _listed_before(directory: RunDirectory, origin: Origin) -> dict[str, SealedF
     """Return the files in the run's seal: none if the run was never sealed, None if its seal is gone or was edited.
 
     Streams are deleted only after the seal was written. So a file without a seal and a stream has lost its seal, or was
-    put there. RunUnreadable if such a file exists while streams wait to be sealed: the run stays as it is.
+    put there. RunUnreadable if there is one while streams wait to be sealed: the run stays as it is.
     """
     if not origin.has_seal:
         return {}
@@ -155,7 +155,7 @@ def _listed_before(directory: RunDirectory, origin: Origin) -> dict[str, SealedF
 
 
 def _final_seal(directory: RunDirectory) -> dict[str, SealedFile] | None:
-    """Return the files in a final seal; None if there is no final seal."""
+    """Return the files in a final seal; None without a final seal."""
     try:
         before = read_seal(directory) if directory.has_seal else None
     except NotAsSealed:
@@ -199,7 +199,7 @@ def _why_not_in_seal(directory: RunDirectory, origin: Origin, listed: Mapping[st
 
 
 def _rows_to_divide(directory: RunDirectory) -> int:
-    """Return about how many rows the streams have that are divided by message."""
+    """Return the approximate number of rows in the streams that are divided by message."""
     streams = (path for table in PARTED for path in directory.streams(table).glob(f"*{SUFFIX}"))
     return sum(path.stat().st_size for path in streams) // BYTES_PER_ROW
 
@@ -241,7 +241,7 @@ def _why_no_events(directory: RunDirectory) -> str:
 
 
 def read_events(directory: RunDirectory, table: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return the rows of one table of a sealed run that are as they were sealed, or some of their columns.
+    """Return the unchanged rows of one table of a sealed run, all columns or some.
 
     For a table with parts see `read_part`.
     """
@@ -264,7 +264,7 @@ def parts_of(sealing: Sealing) -> int:
 
 @dataclass(frozen=True)
 class ReadRows:
-    """Rows without the files' metadata. ``left_out``: row groups that are not as they were sealed."""
+    """Rows without the files' metadata. ``left_out``: row groups that changed since sealing."""
 
     rows: pa.Table
     left_out: tuple[ChangedGroup, ...] = ()
@@ -281,7 +281,7 @@ def read_part(open_file: OpenFile, files: Sequence[str], table: str, part: int, 
 
 
 def read_files(open_file: OpenFile, files: Sequence[str], table: str, columns: Sequence[str] | None = None) -> ReadRows:
-    """Return all rows of a sealed table, or some of their columns. ``files``: their names below ``events``."""
+    """Return the rows of a sealed table, all columns or some. ``files``: names below ``events``."""
     return _joined(table, [_of_file(open_file, name, columns) for name in files], columns)
 
 
@@ -299,7 +299,7 @@ def _of_file(open_file: OpenFile, name: str, columns: Sequence[str] | None) -> R
 def _groups(
     name: str, opened: pa.NativeFile, file: pq.ParquetFile, groups: Iterable[int], columns: Sequence[str] | None = None
 ) -> ReadRows:
-    """Return row groups of a file, without those that are not as they were sealed."""
+    """Return the rows of some row groups of a file; groups that changed since sealing are left out."""
     asked = list(groups)
     changed = unsealed_groups(opened, file.metadata, asked)
     rows = file.read_row_groups([group for group in asked if group not in changed], columns, use_threads=False)

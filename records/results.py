@@ -2,7 +2,7 @@
 
 ``second`` counts whole seconds from the start of the load phase: the warm-up is negative. ``phase`` is one of
 ``warm-up``, ``load``, ``drain`` (by the due time of the message, or else by the time of the event). Latency buckets are
-those of ``records.buckets``. docs/events.md lists the columns as they are declared here (``make docs``).
+defined in ``records.buckets``. docs/events.md lists the columns as they are declared here (``make docs``).
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ TEXT, COUNT, SECOND, BUCKET = pa.string(), pa.int64(), pa.int32(), pa.int32()
 RESULT_TABLES: dict[str, pa.Schema] = {}
 """All tables by name, filled by `_table` below."""
 WRITTEN_BY_PARTS: Mapping[str, tuple[str, ...]] = {"latency": ("count", "count_less_own"), "stays": ()}
-"""Tables of any length: each part of a run writes its own file. The columns are counts, which `added_up` adds up."""
+"""Tables of any length: each part of a run writes a separate file. The columns are counts, which `added_up` adds up."""
 MEANINGS: dict[str, dict[str, str]] = {}
 """The meaning of each column of a table, as in docs/events.md."""
 
@@ -241,8 +241,8 @@ OUTAGES = _table(
     (
         "due",
         COUNT,
-        "messages that were due from `began_ns` until `first_success_ns`: for a producer, its own; for a "
-        "consumer, those that it received sooner or later. For a consumer without a first success: the "
+        "messages that were due from `began_ns` until `first_success_ns`: for a producer, the messages that it "
+        "sends; for a consumer, all that it received sooner or later. For a consumer without a first success: the "
         "messages that its subscription was owed from `ready_ns` on, and that no consumer received. 0: the "
         "outage had no effect. Null for a consumer that was never ready again: the messages that it would "
         "have received are not known",

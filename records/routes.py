@@ -1,4 +1,4 @@
-"""Routes: the consumers of a run to which a message is owed, by the destination that it is sent to.
+"""Routes: the consumers that should receive a message, by the destination that it is sent to.
 
 Brokers deliver across names: wildcards, virtual topics, lists of destinations. The harness computes the routes before a
 run (`topologies.products`) and writes them to run.json, because the analysis knows no broker product.

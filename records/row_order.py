@@ -10,9 +10,10 @@ Ints = npt.NDArray[np.int64]
 
 
 def order(table: pa.Table) -> pa.Array:
-    """The rows' numbers in order of all columns, nulls last.
+    """Return the rows' numbers in order of all columns, nulls last.
 
-    Columns are packed into as few integers as hold them, since a sort by one takes a third of the time of one by nine.
+    Columns are packed into as few integers as possible, since sorting by one column takes a third of the time of
+    sorting by nine.
     """
     packed: list[Ints] = []
     room = 0
@@ -26,7 +27,7 @@ def order(table: pa.Table) -> pa.Array:
 
 
 def _ranks(column: pa.ChunkedArray) -> tuple[Ints, int]:
-    """Numbers from 0 on that are ordered as the values of a column are, and one more than the largest of them."""
+    """Return the rank of each value in a column, from 0 on, and the number of ranks."""
     values = column.combine_chunks()
     values = _dense(values) if pa.types.is_string(values.type) else values.cast("int64")
     if values.null_count == len(values):

@@ -69,7 +69,7 @@ class SearchedStep:
 
 @dataclass(frozen=True)
 class ClockReading:
-    """How far a monotonic clock was ahead of the master's when it showed ``at_ns``."""
+    """A process clock's lead over the master's monotonic clock when the process clock showed ``at_ns``."""
 
     at_ns: int
     offset_ns: int
@@ -101,7 +101,7 @@ class ProcessInfo:
     rows: dict[str, int] = field(default_factory=dict)
 
     def offset_at(self, at_ns: int) -> int:
-        """Return how far its clock was ahead of the master's when it showed ``at_ns``."""
+        """Return the lead of its clock over the master's when it showed ``at_ns``."""
         if not self.clock or at_ns <= self.clock[0].at_ns:
             return self.clock[0].offset_ns if self.clock else self.offset_ns
         for before, after in pairwise(self.clock):
@@ -174,12 +174,12 @@ class UserInfo:
 
     @property
     def destinations(self) -> tuple[str, ...]:
-        """The names of all its destinations."""
+        """The names of all destinations."""
         return expanded(self.destination, int(self.settings.get("destinations", 1)))
 
     @property
     def leaves_s(self) -> float | None:
-        """When the first of its stays ends, in seconds of the load; None: it stays until the end of the run."""
+        """When the user's first stay ends, in seconds of the load; None: it stays until the end of the run."""
         end = LEAVES.search(str(self.settings.get("stays", "")))
         return float(end[1]) if end else None
 
@@ -286,7 +286,7 @@ class RunInfo:
 
     @property
     def destinations(self) -> frozenset[str]:
-        """The names of all destinations of its users, except for replies."""
+        """The names of all destinations that users have, except for replies."""
         return frozenset(name for user in self.users for name in user.destinations)
 
     @property

@@ -112,7 +112,9 @@ FOLLOW = (
 
 
 def encode(info: RunInfo) -> str:
-    """Return run.json as text, with its own digest. ValueError for a number that JSON cannot represent (NaN, infinity).
+    """Return run.json as text, including its digest.
+
+    ValueError for a number that JSON cannot represent (NaN, infinity).
 
     Anything that is not text, as in an argument that is not UTF-8, is written as "?".
     """
@@ -121,13 +123,12 @@ def encode(info: RunInfo) -> str:
 
 
 def digest_of(content: object) -> str:
-    """Return the SHA-256 of a JSON value, regardless of the order of its keys."""
+    """Return the SHA-256 of a JSON value, regardless of the order of keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def content_digest(text: str) -> str:
-    """Return the SHA-256 of run.json's content, regardless of its formatting; empty if it does not match its own
-    digest."""
+    """Return the SHA-256 of run.json's content, ignoring formatting; empty if the digest in it does not match."""
     try:
         document = parse(text)
         written = document.pop(DIGEST, "")

@@ -1,14 +1,14 @@
 """The folder of one run, and the paths within it.
 
     <run id>/
-        run.json             what was run (records.run)
+        run.json             description of the run (records.run)
         streams/<table>/     events as they are recorded, one <process>.arrows each; empty once sealed
         events/<table>/      events of a sealed run, one <process>.parquet each (records.schemas)
         events/seal.json     the list of these files, with their digests (records.seal)
-        results/<table>/     what the analysis found (records.results)
+        results/<table>/     results of the analysis (records.results)
         brokers/<broker>/    rendered files and logs of one broker
         summary.json         the verdict and its figures (records.summary)
-        analysis.sha256      digests of what the analysis read and wrote (records.digests)
+        analysis.sha256      digests of the files that the analysis read and wrote (records.digests)
         report.html
 
 No password is ever written below it.
@@ -62,7 +62,7 @@ class RunDirectory:
 
     @property
     def run_id(self) -> str:
-        """The id of the run, regardless of the current name of its folder. Raises RunUnreadable.
+        """The id of the run, regardless of the folder's current name. Raises RunUnreadable.
 
         A new folder without a run.json is named after the run's id.
         """
@@ -158,7 +158,7 @@ class RunDirectory:
                 self._reserve_path.write_bytes(bytes(byte_count + 64 * 1024))
 
     def remove_unfinished(self) -> None:
-        """Remove what a killed run left of its next run.json: the reserved space, and a draft."""
+        """Remove the reserved space and the draft of the next run.json that a killed run left."""
         for path in self.path.glob(f".{self.run_path.name}.*"):
             with contextlib.suppress(OSError):
                 path.unlink()

@@ -1,9 +1,9 @@
 """Binds the event files and run.json of a run together: additions, removals, replacements and edits are noticed.
 
 A chain of SHA-256: `events/seal.json` names the run, has the digest of run.json's content, and lists each event file
-with its rows and the digest of its footer. The footer has the digest of each row group, and the run, table and process
-that recorded the rows. So a process that reads a few row groups checks only these, and needs only the names and digests
-in the seal. Nothing in the chain depends on the path of the run's folder. The chain has no secret: anyone who
+with the number of rows and the footer's digest. The footer has the digest of each row group, and the run, table and
+process that recorded the rows. So a process that reads a few row groups checks only these, and needs only the names and
+digests in the seal. Nothing in the chain depends on the path of the run's folder. The chain has no secret: anyone who
 recomputes all digests can forge a run.
 
 Only files and row groups that are as they were sealed are read. `check_files` returns a sentence for each other file.
@@ -40,7 +40,7 @@ NOT_PARQUET = (pa.ArrowException, OSError, UnicodeDecodeError)
 class SealedFile:
     """``footer_sha256``: digest of the bytes after the last row group, which contain all metadata of the file.
 
-    ``growing``: a process was still writing the stream that it was made from, so more rows may come.
+    ``growing``: the stream that it was made from was still being written, so more rows may come.
     """
 
     rows: int
@@ -92,7 +92,7 @@ def read_seal(directory: RunDirectory) -> Seal | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise NotAsSealed(f"cannot be read as a seal ({error!r})") from None
     if written_sha256 != digest_of(document):
-        raise NotAsSealed("was edited, as its own digest does not match")
+        raise NotAsSealed("was edited, as the digest in it does not match")
     if seal.run_id != directory.run_id:
         raise NotAsSealed(f"seals the events of run {seal.run_id}, and run.json is of run {directory.run_id}")
     return seal
@@ -209,7 +209,7 @@ def _changes_of_run(directory: RunDirectory, seal: Seal | None) -> list[str]:
     """Return the sentence on a run.json that was edited, before or after the events were sealed."""
     sha256 = directory.run_sha256
     if not sha256 and directory.run_path.exists():
-        return [f"run.json: was edited, as its own digest does not match: {RESTORE}"]
+        return [f"run.json: was edited, as the digest in it does not match: {RESTORE}"]
     if seal and seal.run_sha256 != sha256:
         return [f"run.json: was changed after the events were sealed: {RESTORE}"]
     return []

@@ -50,9 +50,9 @@ class Origin:
 
 @dataclass(frozen=True)
 class SealedTable:
-    """``files``: the files that were written. ``growing``: those of them whose stream is still being written.
+    """``files``: the files that were written. ``growing``: the files whose stream is still being written.
 
-    ``ended``: their streams that are no longer being written.
+    ``ended``: the streams that are no longer being written.
     """
 
     files: list[Path]

@@ -59,17 +59,19 @@ class Schedule:
         return due
 
     def slots_due(self, now_ns: int) -> int:
-        """Return how many slots are due by ``now_ns``."""
+        """Return the number of slots due by ``now_ns``."""
         slots = self.slots_planned(now_ns if self.ends_ns is None else min(now_ns, self.ends_ns - 1))
         return slots if self.count is None else min(slots, self.count)
 
     def slots_planned(self, by_ns: int) -> int:
-        """Return how many slots are due by that time, if the schedule is not over by then."""
+        """Return the number of slots due by that time, if the schedule is not over by then."""
         return self._compared((by_ns - self.start_ns - self.phase_ns) * self.rate_per_s / NS_PER_S, by_ns)
 
     def _compared(self, place: float, by_ns: int) -> int:
-        """Return how many slots are due by ``by_ns``, which is ``place``. Compares with due times, as the arithmetic is
-        not exact."""
+        """Return the number of slots due by ``by_ns``, which is ``place``.
+
+        Compares due times, as the arithmetic is inexact.
+        """
         slots = self.arrivals.slots_by(place)
         while self.planned_ns(slots) <= by_ns:
             slots += 1
@@ -107,7 +109,10 @@ def random_phase_ns(rate_per_s: float, seed: int, client: int) -> int:
 
 
 def share(total: int, parts: int, index: int) -> int:
-    """Return how many of ``total`` messages the producer ``index`` of ``parts`` sends: they add up to ``total``."""
+    """Return the producer's share of ``total`` messages, for index ``index`` of ``parts``.
+
+    The shares add up to ``total``.
+    """
     return total // parts + (1 if index < total % parts else 0)
 
 

@@ -59,7 +59,7 @@ class StepJudgement:
 
 @dataclass(frozen=True)
 class _Tail:
-    """The slow end of the latencies. ``p99_ms``: infinite if more than one hundredth never arrived."""
+    """The slow end of the latencies. ``p99_ms``: infinite if more than 1 % never arrived."""
 
     messages: int
     beyond: int
@@ -79,25 +79,25 @@ class _Tail:
     def __str__(self) -> str:
         if self.messages < takes(P99):
             return (
-                f"{self.beyond:,} of {self.messages:,} messages took more than {self.most_ms:g} ms or did not come, "
+                f"{self.beyond:,} of {self.messages:,} messages took more than {self.most_ms:g} ms or did not arrive, "
                 f"and a p99 needs {takes(P99):,}"
             )
-        p99 = "over 1% did not come, so there is no p99" if self.p99_ms == inf else f"p99 was {ms_text(self.p99_ms)}"
+        p99 = "over 1% did not arrive, so p99 is unknown" if self.p99_ms == inf else f"p99 was {ms_text(self.p99_ms)}"
         return f"{p99}, and at most {self.most_ms:g} ms is allowed"
 
 
 def owed(scheduled: float, slack: float, known: float) -> float:
-    """Return the number of messages due within some seconds, of which ``known`` were recorded or seen.
+    """Estimate the number of messages due within some seconds; ``known`` of them were recorded or seen.
 
-    ``slack``: how far it may be below ``scheduled`` (`records.arrivals.most_astray`).
+    ``slack``: the most that it may be below ``scheduled`` (`records.arrivals.most_astray`).
     """
     return max(scheduled - slack, known)
 
 
 def judge(counts: StepCounts, p99_ms: float | None) -> StepJudgement:
-    """Judge a step. ``p99_ms``: the highest p99 of a step that is held; None if there is no limit."""
+    """Judge a step. ``p99_ms``: the highest p99 of a step that is held; None without a limit."""
     share = counts.received / counts.due if counts.due else 1.0
-    arrived = f"{floor(1_000 * min(share, 1.0)) / 10}% of what was due was received"
+    arrived = f"{floor(1_000 * min(share, 1.0)) / 10}% of the due messages were received"
     if share < LEAST_SHARE:
         return StepJudgement(False, f"{arrived}, and at least {LEAST_SHARE:.0%} is required", RECEIVED)
     if counts.waiting > MOST_BACKLOG_S * counts.per_s:
@@ -119,7 +119,7 @@ def too_slow(latencies: Mapping[int, int], most_ms: float) -> str:
 def agreed(recorded: StepJudgement, searched: StepJudgement | None) -> StepJudgement:
     """Return the judgement by the recorded events, or unknown if the search found the opposite.
 
-    ``searched``: None if there was no search, or it ended before it judged the step. The search sees less data than is
+    ``searched``: None without a search, or if it ended before it judged the step. The search sees less data than is
     recorded, so if it could not decide, the recorded events do.
     """
     verdicts = {recorded.held, recorded.held if searched is None else searched.held}

@@ -1,6 +1,6 @@
 """Writes and reads stream files, which stay readable after a crash up to the last whole message.
 
-An Arrow IPC stream is a schema message, one message per batch, and an end-of-stream marker. Each message has its own
+An Arrow IPC stream is a schema message, one message per batch, and an end-of-stream marker. Each message contains its
 length, so all messages before a torn one stay readable. A Parquet file without its footer is lost completely.
 `StreamFile` writes each batch with one system call and removes a torn one; `Stream` reads up to the first incomplete
 message. If the marker is missing, the process ended before it closed the stream.
@@ -36,7 +36,7 @@ def described(schema: pa.Schema, table: str, process: str, run_id: str, version:
 
 
 def check_schema(schema: pa.Schema, expected: pa.Schema, path: Path, version: int | None = None) -> None:
-    """Raise RunUnreadable if a file's schema is not of ``version`` (None: ours), or not the schema of its table."""
+    """Raise RunUnreadable if a file's schema is not of ``version`` (None: current), or is not the table's schema."""
     needed = version or SCHEMA_VERSION
     found = (schema.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
     if found != str(needed):
@@ -46,7 +46,7 @@ def check_schema(schema: pa.Schema, expected: pa.Schema, path: Path, version: in
         )
     if not schema.equals(expected, check_metadata=False):
         columns = ", ".join(expected.names)
-        raise RunUnreadable(f"{path}: its columns are not those of this table ({columns}): was the file replaced?")
+        raise RunUnreadable(f"{path}: its columns do not match this table ({columns}): was the file replaced?")
 
 
 class BatchSink(Protocol):
@@ -60,7 +60,7 @@ class BatchSink(Protocol):
 
 
 class StreamSender:
-    """The writing end in a process that does not share the run's folder: ``send`` passes messages to one that does.
+    """The writing end in a process that does not share the run's folder: ``send`` passes on its messages.
 
     The sent messages, in that order, are byte for byte the stream file.
     """
@@ -83,7 +83,9 @@ class StreamSender:
 
 
 class StreamFile:
-    """The writing end. Opened at the first batch. It is locked while open, so readers see that a process is writing it.
+    """The writing end. Opened at the first batch.
+
+    The file is locked while open, so readers know that it is still being written.
 
     Every method may raise OSError; the file then still ends with its last whole batch.
     """

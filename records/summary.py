@@ -108,7 +108,7 @@ class Summary(TypedDict):
     refused: Annotated[
         dict[str, int],
         means(
-            "Messages that a broker rejected, by the broker of their last attempt. The rest of messages.failed "
+            "Messages that a broker rejected, by the broker of the last attempt. The rest of messages.failed "
             "was never written."
         ),
     ]

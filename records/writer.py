@@ -23,11 +23,11 @@ from records.schemas import EVENT_TABLES, RECEIPTS, SENDS
 from records.streams import SUFFIX, BatchSink, StreamFile, StreamSender, described
 
 PAUSE_S = 0.001
-"""Pause between flushing two tables. With 0 s, gevent would not check whether a message is due."""
+"""Pause between flushing two tables. With 0 s, gevent would not check for due messages."""
 _BAD_ROW = (struct.error, TypeError, ValueError)
 
 Send = Callable[[str, bytes], None]
-"""Passes (table, whole messages of its stream) to the process that owns the run's folder. May raise OSError."""
+"""Passes a table name and whole stream messages to the process that owns the run's folder. May raise OSError."""
 
 
 @dataclass

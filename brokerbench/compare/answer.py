@@ -29,7 +29,7 @@ def wanted_from(
 
 
 def begun(runs: Iterable[RunDirectory]) -> tuple[tuple[Path, ...], list[str]]:
-    """The folders of the runs that began, and a sentence for each other: ``runs/2*`` names those too.
+    """Return the folders of the runs that began, and a sentence for each other run, as ``runs/2*`` matches them too.
 
     Raises RunUnreadable.
     """
@@ -44,10 +44,10 @@ def begun(runs: Iterable[RunDirectory]) -> tuple[tuple[Path, ...], list[str]]:
 
 
 def require_folders(files: Iterable[Path]) -> None:
-    """ValueError for a file that could not be written after hours of runs."""
+    """Raise ValueError for an output file that could not be written, before hours of runs."""
     for file in files:
         if not file.resolve().parent.is_dir():
-            raise ValueError(f"{file}: there is no folder {file.parent}: make it first")
+            raise ValueError(f"{file}: the folder {file.parent} does not exist: create it first")
 
 
 def describe(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
@@ -70,10 +70,10 @@ def describe(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
 
 
 def exit_status(comparisons: Sequence[Comparison], gate: bool, strict: bool) -> int:
-    """Return the exit status of the gravest finding, or 0.
+    """Return the exit status for the worst finding, or 0.
 
-    3: a run is invalid. 1, with ``gate``: a figure is worse, or a run failed a check. 4, with ``strict``: a figure is
-    undecided or unstable, or the verdict of a run is unknown.
+    3: there is an invalid run. 1, with ``gate``: a figure is worse, or a run failed a check. 4, with ``strict``: a
+    figure is undecided or unstable, or a run has the verdict unknown.
     """
     words = {word for comparison in comparisons for word in comparison.words()}
     of_runs = {

@@ -1,4 +1,4 @@
-"""Plans the runs of `brokerbench compare --scenario`, shows what they can detect, and makes them."""
+"""Plans the runs of `brokerbench compare --scenario`, shows the differences that they can detect, and makes them."""
 
 import sys
 from collections.abc import Sequence
@@ -26,21 +26,21 @@ from topologies.model.spelling import shortened
 
 
 def runs_made(request: ComparisonRequest, primary: Sequence[str], say: Say) -> list[Path]:
-    """The folders of the runs, made where they are missing. Ends the process with status 130 at Ctrl-C.
+    """Make the missing runs, and return the folders of all runs. Ctrl-C ends the process with status 130.
 
-    ``primary``: the figures to judge, as named. Raises ValueError.
+    ``primary``: names of the figures to judge. Raises ValueError.
     """
     sessions, tests = planned_sessions(request, primary)
     try:
         with signals_interrupt():
             return _make(sessions, tests, primary, say)
     except KeyboardInterrupt:
-        say(f"stopped: {progress(sessions)}; the same command goes on from there")
+        say(f"stopped: {progress(sessions)}; the same command continues from here")
         sys.exit(EXIT_STATUS["interrupted"])
 
 
 def planned_sessions(request: ComparisonRequest, primary: Sequence[str]) -> tuple[list[ComparisonSession], int]:
-    """A session for each scenario of ``steady:7,failover:3``, and how many tests Holm covers. Raises ValueError."""
+    """Return a session per scenario of ``steady:7,failover:3``, and the number of tests for Holm. Raises ValueError."""
     wanted = [_with_blocks(text, request.blocks) for text in split_values(request.scenario)]
     names = [locustfile_of(scenario).stem for scenario, _ in wanted]
     if len(set(names)) < len(names):
@@ -57,7 +57,7 @@ def planned_sessions(request: ComparisonRequest, primary: Sequence[str]) -> tupl
 
 
 def _with_blocks(text: str, blocks: int | None) -> tuple[str, int | None]:
-    """``steady:7`` has 7 blocks, ``steady`` as many as ``--blocks`` says."""
+    """Split ``steady:7`` into the scenario and 7 blocks. ``steady`` has the number of blocks from ``--blocks``."""
     scenario, colon, number = text.rpartition(":")
     if not colon:
         return text, blocks
@@ -72,7 +72,7 @@ def _session(request: ComparisonRequest, scenario: str, several: bool) -> str | 
 
 
 def _make(sessions: Sequence[ComparisonSession], tests: int, primary: Sequence[str], say: Say) -> list[Path]:
-    for session in sessions:  # at once: the check of every arm's options takes seconds
+    for session in sessions:  # show progress at once: checking every arm's options takes seconds
         session.require_own()
         require_free(session.folder)
     would_be = [check(session) for session in sessions]

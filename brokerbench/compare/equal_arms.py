@@ -1,7 +1,7 @@
 """Proposes the topologies with equal numbers of brokers that are nearest to the compared ones.
 
-An entry of the catalogue has parameters that are counts: `mesh(brokers=5)` has as many brokers as
-`hub-and-spoke(spokes=4)`. Nearest is what changes the fewest arms, and these by the fewest brokers.
+Entries of the catalogue have parameters that are counts: `mesh(brokers=5)` has the same number of brokers as
+`hub-and-spoke(spokes=4)`. The nearest proposal changes the fewest arms, and these by the fewest brokers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,17 +17,19 @@ from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 
 FARTHEST = 4
-"""Maximum number of brokers by which proposed arms exceed the largest requested arm."""
+"""The most additional brokers of a proposed arm, compared with the largest requested arm."""
 
 
 def nearest_equal(runs: Sequence[RunInfo]) -> str:
-    """The sentence for runs of several arms, one of each."""
+    """Return the proposal for an experiment with these arms, given one run of each."""
     return proposal([str(run.options.get("topology") or run.topology) for run in runs])
 
 
 def proposal(texts: Sequence[str]) -> str:
-    """Return a sentence with arms of equal numbers of brokers, and their differences. '' if the arms are equal, or if
-    one of them is not known here."""
+    """Return a sentence with arms of equal numbers of brokers, and their differences.
+
+    Empty if the arms are equal, or if one of them is unknown.
+    """
     try:
         sizes = [len(build(text).brokers) for text in texts]
         if len(set(sizes)) == 1:
@@ -71,14 +73,14 @@ def _of_each_size(text: str, most: int) -> Iterator[tuple[int, str]]:
 def _grown(
     text: str, name: str, own: dict[str, object], parameter: str, value: int, step: int, most: int
 ) -> Iterator[tuple[int, str]]:
-    """With this count raised, or lowered, step by step, while that changes the number of brokers."""
+    """Raise or lower this count step by step while that changes the number of brokers."""
     size = len(build(text).brokers)
     while True:
         value += step
         changed = _written(name, own | {parameter: value})
         try:
             grown = len(build(changed).brokers)
-        except TopologyInvalid:  # as many, or as few, as it may have
+        except TopologyInvalid:  # the parameter's limit is reached
             return
         if grown == size or grown > most:
             return
@@ -87,7 +89,7 @@ def _grown(
 
 
 def _written(name: str, parameters: dict[str, object]) -> str:
-    """Without parameters that have their defaults."""
+    """Write the topology without parameters that have default values."""
     defaults = arguments(name)
     stated = [f"{parameter}={value!r}" for parameter, value in parameters.items() if value != defaults[parameter]]
     return f"{name}({', '.join(stated)})" if stated else name
@@ -96,9 +98,9 @@ def _written(name: str, parameters: dict[str, object]) -> str:
 def _links_then(texts: Sequence[str]) -> str:
     shapes = [_shape(text, build(text)) for text in texts]
     if len({shape.link_text for shape in shapes}) == 1:
-        return f"There a message crosses as many links on each ({shapes[0].link_text})."
+        return f"In these arms a message crosses the same number of links ({shapes[0].link_text})."
     links_by_shape = "; ".join(f"{shape.name}: {shape.link_text}" for shape in shapes)
-    return f"Links that a message crosses still differ there: {links_by_shape}."
+    return f"In these arms the number of links that a message crosses still differs: {links_by_shape}."
 
 
 def _shape(text: str, topology: Topology) -> Shape:

@@ -1,4 +1,4 @@
-"""Keeps the first verdicts of a comparison in the folder of its runs, so that more blocks do not change them."""
+"""Stores the first verdicts of a comparison in the runs' folder, so that more blocks do not change them."""
 
 import json
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ FIRST_VERDICTS_FILE = "first-verdicts.json"
 
 
 def kept_verdicts(runs: Sequence[Path]) -> tuple[FirstVerdict, ...]:
-    """The verdicts in the folders of these runs. ValueError for a file that cannot be read."""
+    """Return the verdicts in the folders of these runs. ValueError for a file that cannot be read."""
     return tuple(verdict for folder in _sessions(runs) for verdict in verdicts_in(folder))
 
 
 def verdicts_in(session: Path) -> tuple[FirstVerdict, ...]:
-    """The verdicts that are kept in the folder of a session. ValueError for a file that cannot be read."""
+    """Return the verdicts stored in the folder of a session. ValueError for a file that cannot be read."""
     path = session / FIRST_VERDICTS_FILE
     if not path.exists():
         return ()
@@ -27,13 +27,13 @@ def verdicts_in(session: Path) -> tuple[FirstVerdict, ...]:
         return tuple(map(FirstVerdict.of_json, json.loads(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(
-            f"{path}: cannot be read ({error}), and it holds the first verdicts: restore it, or make a comparison "
-            "of its own by --session NAME"
+            f"{path}: cannot be read ({error}), and it contains the first verdicts: restore it, or make a separate "
+            "comparison with --session NAME"
         ) from None
 
 
 def keep(comparisons: Sequence[Comparison], runs: Sequence[Path]) -> None:
-    """Write new verdicts into the folders of their scenarios' runs. Raises RunUnwritable."""
+    """Store new verdicts in the run folders of each scenario. Raises RunUnwritable."""
     for session in _sessions(runs):
         names = {run.name for run in runs if run.parent.resolve() == session.resolve()}
         of_session = [

@@ -1,6 +1,6 @@
-"""Makes the runs of a comparison that are missing, one after the other, and analyses all of them once the last ended.
+"""Makes the missing runs of a comparison one after the other, and analyses them after the last one has ended.
 
-Nothing is analysed during a run. Each run is a separate `locust` process below a guard, so it ends with this process.
+Nothing is analysed during a run. Each run is a separate `locust` process under a guard, so it ends with this process.
 """
 
 import json
@@ -37,10 +37,10 @@ from topologies.runtimes.capabilities import Capability, can
 LOG_PREFIX = re.compile(r"^(\[[^]]*\] \S+/[A-Z]+/[\w.]+: )?(brokerbench: |\S+: error: )?")
 CANNOT_RUN = 2  # exit status of a run that could not be made
 LOGGED = re.compile(r"\[\d{4}-\d\d-\d\d ")
-"""How a line begins that Locust's log has written: what follows without it belongs to the line before."""
-MOST_TRIES = 3  # of one run that is invalid each time
+"""The beginning of a line in Locust's log. A line without it continues the previous line."""
+MOST_TRIES = 3  # attempts to make one run, if each is invalid
 SPARE, ROUND_S = 1.1, 5  # a proposed run time has a tenth more messages than needed, and is a multiple of 5 s
-AROUND_A_RUN_S = 25.0  # brokers come up and go down, and what is in flight drains: about so long for three brokers
+AROUND_A_RUN_S = 25.0  # to start brokers, drain and stop brokers: about this long for three brokers
 
 Say = Callable[[str], None]
 Place = tuple[ComparisonSession, Slot]
@@ -77,7 +77,7 @@ def outlook(session: ComparisonSession, arms: list[dict[str, Any]], missing: int
         f"{_duration(arms, missing)}; in {session.folder}"
     ]
     lines += [f"beside the {session.option}: {line}" for line in _beside(session, arms)]
-    return lines + ([f"{runs - missing} of {runs} runs are made already"] if missing < runs else [])
+    return lines + ([f"{runs - missing} of {runs} runs exist already"] if missing < runs else [])
 
 
 def _beside(session: ComparisonSession, arms: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def _beside(session: ComparisonSession, arms: list[dict[str, Any]]) -> tuple[str
     ]
     beside_load = all(can(arm["runtime"], Capability.OWNS_BROKERS) for arm in arms)
     cores = (os.cpu_count() or 0) if beside_load else 0
-    # Brings requests, and so ssl, before which a night imports Locust: it patches ssl.
+    # Imports requests, and so ssl; `brokerbench nightly` has to import Locust before, as it patches ssl.
     from brokerbench.compare.equal_arms import proposal
 
     nearest = proposal([str(arm["topology"]) for arm in arms])
@@ -105,20 +105,20 @@ def _beside(session: ComparisonSession, arms: list[dict[str, Any]]) -> tuple[str
 def can_tell(sessions: Sequence[ComparisonSession], tests: int) -> list[str]:
     """Describe the verdicts that the blocks can give. ``tests``: the number that Holm covers."""
     needed = needed_blocks(tests)
-    needs = f"{counted(tests, 'test')} against {sessions[0].values[0]}: a verdict takes {needed} blocks"
+    needs = f"{counted(tests, 'test')} against {sessions[0].values[0]}: a verdict needs {needed} blocks"
     few = [session for session in sessions if session.blocks < needed]
     if len(sessions) == 1 and few:
-        return [f"{needs}; with {sessions[0].blocks} the page describes, but gives no verdict"]
+        return [f"{needs}; with {sessions[0].blocks} the page shows figures, but no verdict"]
     described = [
-        f"{session.locustfile.stem}: with {session.blocks} the page describes, but gives no verdict" for session in few
+        f"{session.locustfile.stem}: with {session.blocks} the page shows figures, but no verdict" for session in few
     ]
     return [needs, *described]
 
 
 def too_short(session: ComparisonSession, arms: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> list[str]:
-    """The percentiles that a run of this length cannot have, with a length that suffices.
+    """Return a sentence for each percentile that needs longer runs, with a sufficient length.
 
-    ``arms``: what the dry run of each arm printed. ``metrics``: the figures that will be judged.
+    ``arms``: output of each arm's dry run. ``metrics``: the figures that will be judged.
     """
     expected = [arm["expected_messages"] for arm in arms if arm["expected_messages"] is not None]
     if not expected:
@@ -130,16 +130,16 @@ def too_short(session: ComparisonSession, arms: Sequence[Mapping[str, Any]], met
         if fewest >= needed:
             continue
         suffices_s = ceil(load_s * needed / fewest * SPARE / ROUND_S) * ROUND_S
-        longer = f"make each run longer, with -t {suffices_s}s, or" if load_s else "send more messages, or"
+        longer = f"make each run longer with -t {suffices_s}s, or" if load_s else "send more messages, or"
         lines.append(
-            f"{session.locustfile.stem}: {metric.path} takes {needed:,} messages in each run, and a run has about "
-            f"{fewest:,.0f}, so there will be no verdict on it: {longer} choose another figure by --primary"
+            f"{session.locustfile.stem}: {metric.path} needs {needed:,} messages in each run, and a run has about "
+            f"{fewest:,.0f}, so there will be no verdict on it: {longer} choose another figure with --primary"
         )
     return lines
 
 
 def stands(sessions: Sequence[ComparisonSession]) -> list[str]:
-    """The verdicts that more blocks will not change. Raises ValueError for a file of them that cannot be read."""
+    """Return the verdicts that more blocks will not change. Raises ValueError for an unreadable file of verdicts."""
     return [
         f"{verdict.scenario}: {verdict.arm} is {verdict.word} in {verdict.figure} by {verdict.blocks} blocks, and more "
         "blocks do not change this verdict"
@@ -155,7 +155,7 @@ def _duration(arms: list[dict[str, Any]], missing: int) -> str:
 
 
 def duration_s(arms: list[dict[str, Any]], missing: int) -> float:
-    """An estimate before any run was made; 0 for runs that end by a number of messages."""
+    """Estimate the duration before any run was made; 0 for runs that end after a number of messages."""
     if any(arm["expected_load_s"] is None for arm in arms) or not missing:
         return 0.0
     each_s = [float(arm["warm_up_at_most_s"] + arm["expected_load_s"]) for arm in arms]
@@ -165,7 +165,7 @@ def duration_s(arms: list[dict[str, Any]], missing: int) -> float:
 def make(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
     """Make the missing runs, and return the folders of all runs by session, with the first arm first in each block.
 
-    Raises ValueError, also while another process makes them.
+    Raises ValueError, for example if another process is making them.
     """
     with ExitStack() as locks:
         for session in sessions:
@@ -181,12 +181,12 @@ def _all_made(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
         runs = _usable_runs(sessions)
         unanalysed = [run for run in runs.values() if not run.is_analysed]
         if unanalysed:
-            say(f"all runs are made; {counted(len(unanalysed), 'run')} will be analysed in one Spark session")
+            say(f"all runs are complete; {counted(len(unanalysed), 'run')} will be analysed in one Spark session")
             analyse(unanalysed, None)
         for run in unanalysed:
             if not run.is_analysed:
                 again = "remove this folder, and the same command makes the run again"
-                raise UserError(f"{run.path}: cannot be analysed, as is said above: {again}")
+                raise UserError(f"{run.path}: cannot be analysed (see above): {again}")
         after = _usable_runs(sessions)
         for place in runs.keys() - after.keys():
             _note_invalid(place, runs[place], invalid, say)
@@ -261,9 +261,9 @@ def _under_way(session: ComparisonSession, sessions: Sequence[ComparisonSession]
 
 
 def same_runtime(session: ComparisonSession, sessions: Sequence[ComparisonSession]) -> list[str]:
-    """The option that keeps a run to the runtime of those before it, unless the runtime was asked for.
+    """Return the option for the runtime of the previous runs, unless a runtime was requested.
 
-    A run chooses containers where a Docker engine answers, and one may start or stop between two runs.
+    By default a run uses containers if a Docker engine answers, and an engine may start or stop between two runs.
     """
     if session.option == "runtime" or any(word.partition("=")[0] == "--runtime" for word in session.common_options):
         return []
@@ -283,8 +283,8 @@ def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], say:
     kind = "not up in time" if info.not_up_in_time else "invalid"
     invalid[place] += 1
     if invalid[place] >= MOST_TRIES:
-        raise UserError(f"{place[1]}: {MOST_TRIES} runs were {kind}, the last one, {run.path}, as {why}")
-    say(f"  {kind}, so it is made again: {why}")
+        raise UserError(f"{place[1]}: {MOST_TRIES} runs were {kind}; the last one is {run.path}: {why}")
+    say(f"  {kind}, so it will be repeated: {why}")
 
 
 def _folders(session: ComparisonSession) -> set[Path]:
@@ -300,6 +300,6 @@ def _last_words(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [at for at, line in enumerate(lines) if "/ERROR/" in line]
     if not errors:
-        return LOG_PREFIX.sub("", (lines or ["it ended without a word"])[-1]).strip()
+        return LOG_PREFIX.sub("", (lines or ["it ended without a message"])[-1]).strip()
     excerpt = takewhile(lambda line: not LOGGED.match(line), lines[errors[-1] + 1 :])
     return "\n".join([LOG_PREFIX.sub("", lines[errors[-1]]).strip(), *excerpt])

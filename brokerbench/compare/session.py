@@ -1,7 +1,7 @@
-"""Plans the runs of a comparison, and finds which of them are made already.
+"""Plans the runs of a comparison, and finds the runs that exist already.
 
-A session is a folder below the runs. It holds the runs, their logs, and `session.json`, which records the request. A
-block holds a run of every arm. Their order is drawn from the session's name, so the same command finds the same plan.
+A session is a folder with the runs, their logs, and `session.json`, which records the request. A block has one run of
+every arm, in random order. The session's name is the seed of the order, so the same command gives the same plan.
 """
 
 import fcntl
@@ -22,13 +22,13 @@ from records.rundir import RunDirectory
 from reports.comparison.statistics import needed_blocks
 
 SESSION_FILE = "session.json"
-ANOTHER_SESSION = "name another session by --session"
+ANOTHER_SESSION = "choose another session with --session"
 MOST_BLOCKS = 1_000
-LONGEST_NAME = 200  # letters of a session, as file systems take 255 of a folder
-LONGEST_STEM = 100  # letters of a locustfile's name in the name of a session
+LONGEST_NAME = 200  # characters of a session's name, as file systems allow 255 in a folder's name
+LONGEST_STEM = 100  # characters of a locustfile's name in the name of a session
 START_TIMEOUT = "--start-timeout"
 SET_OF_LOCUST = ("-f", "--locustfile", "--headless")
-"""Options of Locust that each run gets here."""
+"""Locust options that are set for each run."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ComparisonRequest:
 
 @dataclass(frozen=True)
 class Slot:
-    """The place of one run: ``order`` is its turn within its block; both count from 1."""
+    """The place of one run: its block, and its ``order`` within the block; both count from 1."""
 
     block: int
     order: int
@@ -67,8 +67,8 @@ class Slot:
 class ComparisonSession:
     """The planned runs of a comparison.
 
-    ``values``: of ``option``, one per arm. ``common_options``: of every run. ``control``: whether each block has
-    a further run of the first arm.
+    ``values``: the values of ``option``, one per arm. ``common_options``: the options of every run. ``control``:
+    whether each block has a further run of the first arm.
     """
 
     name: str
@@ -92,17 +92,17 @@ class ComparisonSession:
         return self.blocks * (len(self.values) + self.control)
 
     def run_arguments(self, value: str) -> list[str]:
-        """The options that make a run one of this arm."""
+        """Return the options that assign a run to this arm."""
         return ["-f", as_typed(self.locustfile), "--headless", *self.common_options, f"--{self.option}={value}"]
 
     def arguments(self, slot: Slot) -> list[str]:
-        """All options of one run."""
+        """Return all options of one run."""
         place = [f"--session={self.name}", f"--block={slot.block}", f"--order={slot.order}"]
         control = ["--control"] if slot.control else []
         return [*self.run_arguments(slot.value), f"--runs={self.folder}", "--analyse-later", *place, *control]
 
     def usable_runs(self) -> dict[Slot, RunDirectory]:
-        """The newest usable run of each slot that has one."""
+        """Return the newest usable run of each slot that has one."""
         by_place = {(slot.block, slot.order): slot for slot in self.slots()}
         runs = {}
         for directory, info in _runs(self.folder):
@@ -112,20 +112,20 @@ class ComparisonSession:
         return runs
 
     def holds_another(self) -> bool:
-        """Whether the folder holds another comparison."""
+        """Whether the folder contains another comparison."""
         path = self.folder / SESSION_FILE
         return path.exists() and path.read_bytes() != self._content().encode()
 
     def require_own(self) -> None:
-        """ValueError if the folder holds another comparison."""
+        """Raise ValueError if the folder contains another comparison."""
         if self.holds_another():
             raise ValueError(
-                f"{self.folder}: holds runs of other options, or of files with other contents: give this comparison "
-                "another name by --session"
+                f"{self.folder}: contains runs with other options or other file contents: give this comparison another "
+                "name with --session"
             )
 
     def begin(self) -> None:
-        """Make the folder, or continue in it after a stop. ValueError if it holds another comparison."""
+        """Make the folder, or continue in it after an interruption. ValueError if it contains another comparison."""
         self.require_own()
         (self.folder / "logs").mkdir(parents=True, exist_ok=True)
         (self.folder / SESSION_FILE).write_text(self._content(), encoding="utf-8")
@@ -155,7 +155,7 @@ def planned(request: ComparisonRequest, tests: int) -> ComparisonSession:
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     name = request.session or f"{locustfile.stem[:LONGEST_STEM]}-{option}-{digest}"
     if Path(name).name != name or not name.isprintable() or len(name) > LONGEST_NAME:
-        rule = f"must be the name of a folder, without slashes, of at most {LONGEST_NAME} letters"
+        rule = f"must be the name of a folder, without slashes, with at most {LONGEST_NAME} characters"
         raise ValueError(f"--session {name}: {rule}")
     if request.runs.exists() and not request.runs.is_dir():
         raise ValueError(f"--runs {request.runs}: is a file; name a folder")
@@ -168,7 +168,7 @@ def planned(request: ComparisonRequest, tests: int) -> ComparisonSession:
 def deciding(options: Sequence[str]) -> tuple[str, ...]:
     """Return the options of every run without the start timeout, which changes no figure.
 
-    A comparison whose brokers took too long goes on with a longer time.
+    So a comparison whose brokers took too long can continue with a longer timeout.
     """
     words, kept_words = iter(options), []
     for word in words:
@@ -180,13 +180,13 @@ def deciding(options: Sequence[str]) -> tuple[str, ...]:
 
 
 def progress(sessions: Sequence[ComparisonSession]) -> str:
-    """Return the state after an interruption: ``3 of 14 runs are made and kept``."""
+    """Return the state after an interruption: ``3 of 14 runs are complete and stored``."""
     runs_made = sum(len(session.usable_runs()) for session in sessions)
-    return f"{runs_made} of {sum(session.run_count for session in sessions)} runs are made and kept"
+    return f"{runs_made} of {sum(session.run_count for session in sessions)} runs are complete and stored"
 
 
 def why_invalid(directory: RunDirectory, info: RunInfo) -> str:
-    """Why no comparison can use a run that ended; '' if it can. Its results decide, once there are any."""
+    """Return why a comparison cannot use a finished run; empty if it can. Decided by the results, if there are any."""
     if info.problems:
         return info.problems[0]
     if not directory.summary_path.exists():
@@ -213,7 +213,7 @@ def _runs(folder: Path) -> Iterator[tuple[RunDirectory, RunInfo]]:
 @cache
 def variable_options() -> tuple[str, ...]:
     """Return the run options that can make the arms, in the order of the pages. A flag has no values."""
-    from harness.options.declarations import OPTIONS  # brings requests, and so ssl, before which a night imports Locust
+    from harness.options.declarations import OPTIONS  # imports requests, and so ssl; nightly imports Locust before
 
     options = (OPTIONS[field] for field in ARM_FIELDS if field in OPTIONS)
     return tuple(option.name.removeprefix("--") for option in options if option.kind is not bool)
@@ -221,21 +221,21 @@ def variable_options() -> tuple[str, ...]:
 
 @cache
 def options_of_results() -> frozenset[str]:
-    """Return the run options about stored results, which a comparison sets itself."""
+    """Return the run options about stored results. A comparison sets them itself."""
     from harness.options.declarations import KEPT, OPTIONS  # as above
 
     return frozenset(option.name for option in OPTIONS.values() if option.section == KEPT)
 
 
 def arms(request: ComparisonRequest) -> tuple[str, tuple[str, ...]]:
-    """The option that is varied and its values. Raises ValueError."""
+    """Return the varied option and its values. Raises ValueError."""
     variations = [*([f"topology={request.topologies}"] if request.topologies else []), *request.vary]
     if not variations:
         raise ValueError("--scenario: also name the arms: --topologies A,B or --vary OPTION=A,B")
     parted = [text.partition("=") for text in variations]
     options = sorted({option for option, _, _ in parted})
     if len(options) > 1:
-        raise ValueError(f"--vary {' and '.join(options)}: arms differ in one thing: vary one option at a time")
+        raise ValueError(f"--vary {' and '.join(options)}: arms differ in one condition: vary one option at a time")
     if options[0] not in variable_options():
         raise ValueError(f"--vary {options[0]}: not an option that can be varied: {', '.join(variable_options())}")
     if any(not equals for _, equals, _ in parted):
@@ -244,14 +244,14 @@ def arms(request: ComparisonRequest) -> tuple[str, tuple[str, ...]]:
     values = tuple(split_values(texts[0])) if len(texts) == 1 else tuple(texts)
     if len(values) < 2 or len(set(values)) < len(values) or "" in values:
         raise ValueError(
-            f"--vary {options[0]}={','.join(values)}: a comparison takes at least two different values, with commas "
-            "between them; where a value holds a comma itself, give --vary once for each value"
+            f"--vary {options[0]}={','.join(values)}: a comparison needs at least two different values, separated by "
+            "commas; if a value contains a comma, repeat --vary for each value"
         )
     return options[0], values
 
 
 def split_values(text: str) -> Iterable[str]:
-    """Parts a text at its commas, but not inside brackets: ``mesh(brokers=3,rebalance=true),tree`` has two values."""
+    """Split a text at its commas, but not inside brackets: ``mesh(brokers=3,rebalance=true),tree`` has two values."""
     depth, begin = 0, 0
     for at, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -262,7 +262,7 @@ def split_values(text: str) -> Iterable[str]:
 
 
 def stray_word(options: Sequence[str]) -> str:
-    """Return the first word that is neither an option nor an option's value; '' if there is none."""
+    """Return the first word that is neither an option nor an option's value; empty if there is none."""
     before = ""
     for word in options:
         if not word.startswith("-") and (not before.startswith("-") or "=" in before):
@@ -279,7 +279,7 @@ def _check_others(option: str, options: Sequence[str]) -> None:
 
 
 def why_not_of_every_run(option: str, options: Sequence[str]) -> str:
-    """Return the word that cannot be an option of every run, and why; '' if all can. ``option``: makes the arms."""
+    """Return the word that cannot be an option of every run, and why; empty if all can. ``option``: the varied one."""
     for name in (word.partition("=")[0] for word in options):
         if name == f"--{option}":
             return f"{name}: the arms differ in it, so it cannot be an option of every run: leave it out"
@@ -288,11 +288,11 @@ def why_not_of_every_run(option: str, options: Sequence[str]) -> str:
     return ""
 
 
-# -- one command at a time: each would make the runs that the other is making ------------------------------------------
+# -- one command at a time: two would make the same runs twice ---------------------------------------------------------
 
 
 def require_free(folder: Path, instead: str = ANOTHER_SESSION) -> None:
-    """ValueError if another process is inside. ``folder`` need not exist."""
+    """Raise ValueError if another process uses the folder. It does not have to exist."""
     if folder.is_dir():
         with only_one(folder, instead):
             pass
@@ -300,12 +300,15 @@ def require_free(folder: Path, instead: str = ANOTHER_SESSION) -> None:
 
 @contextmanager
 def only_one(folder: Path, instead: str = ANOTHER_SESSION) -> Iterator[None]:
-    """ValueError if another process is inside. The kernel lets go of it when a process ends, however it ends."""
+    """Lock the folder for this process.
+
+    ValueError if it is locked. The kernel releases the lock when the process ends.
+    """
     with (folder / ".lock").open("w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(
-                f"{folder}: another command makes these runs at this moment: wait for its end, or {instead}"
+                f"{folder}: another command is making these runs: wait until it ends, or {instead}"
             ) from None
         yield

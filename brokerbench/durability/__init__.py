@@ -1,1 +1,1 @@
-"""Makes the table of what brokers keep: product, settings and topology under a kill and under power failures."""
+"""Makes the durability table: messages that survive a kill or a power failure, by product, settings and topology."""

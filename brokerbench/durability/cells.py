@@ -1,4 +1,4 @@
-"""Lists the cells of the durability table, and the options of each cell's runs. Pure."""
+"""Lists the cells of the durability table, and the options of each cell's runs. Does no I/O."""
 
 import random
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KILL, POWER, RACK = "SIGKILL", "power", "power of all"
-FIRST_S, LAST_S, OFF_S = 4.0, 7.0, 2.0  # when the fault begins, drawn for each round; and how long it lasts
+FIRST_S, LAST_S, OFF_S = 4.0, 7.0, 2.0  # the fault's earliest and latest beginning, drawn per round; its duration
 DISK_MB = 4096
 
 CLASSIC_JOURNALS = {
@@ -24,7 +24,7 @@ ARTEMIS_JOURNALS = {
 
 
 def persistence_overlay(fields: str) -> str:
-    """The text of an overlay with these fields of ``persistence`` in every broker."""
+    """Return the text of an overlay that sets these fields of ``persistence`` in every broker."""
     return f"brokers: {{all: {{persistence: {{{fields}}}}}}}\n"
 
 
@@ -57,7 +57,7 @@ SETUPS = (
 
 @dataclass(frozen=True)
 class DurabilityCell:
-    """One row of the table. ``setting``: the name of a journal setting of its setup."""
+    """One row of the table. ``setting``: the name of one of the setup's journal settings."""
 
     setup: Setup
     setting: str
@@ -77,7 +77,7 @@ class DurabilityCell:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts of its name, which `chosen` matches."""
+        """The parts of the cell's name, which `chosen` matches."""
         return (self.product, self.version, self.topology, self.setting, self.fault)
 
     def __str__(self) -> str:
@@ -85,16 +85,16 @@ class DurabilityCell:
 
     @property
     def slug(self) -> str:
-        """The name of its folder."""
+        """The name of the cell's folder."""
         return re.sub(r"[^a-z0-9]+", "-", str(self).lower()).strip("-")
 
     @property
     def overlay(self) -> str:
-        """The text of the YAML file with its settings."""
+        """The text of the YAML file with the cell's settings."""
         return persistence_overlay(self.setup.journals[self.setting])
 
     def fault_in(self, number: int) -> str:
-        """The fault of a round. It begins at a time drawn from the cell and the round."""
+        """Return the fault of a round. Cell and round are the seed of its random beginning."""
         at_s = round(random.Random(f"{self} {number}").uniform(FIRST_S, LAST_S), 2)
         kind = "kill" if self.fault == KILL else "power-loss"
         brokers = self.setup.brokers
@@ -102,7 +102,7 @@ class DurabilityCell:
         return f"{kind}({target}, at={at_s:g}, for={OFF_S:g})"
 
     def arguments(self, number: int, folder: Path, further: Sequence[str] = ()) -> list[str]:
-        """The options of a round's run, as of locust. Brokers that are killed have disks too."""
+        """Return the Locust options of a round's run. Brokers have separate disks even if they are killed."""
         options = {
             "runtime": "processes",
             "broker-version": self.version,
@@ -119,7 +119,7 @@ class DurabilityCell:
 
 
 def all_cells() -> Iterator[DurabilityCell]:
-    """Every cell, in the order of the table."""
+    """Yield all cells in the order of the table."""
     for setup in SETUPS:
         for setting in setup.journals:
             for fault in (KILL, POWER) if len(setup.brokers) == 1 else (KILL, POWER, RACK):

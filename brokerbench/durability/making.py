@@ -1,4 +1,4 @@
-"""Makes the runs of the durability table, one after the other. The same command continues after a stop."""
+"""Makes the runs of the durability table, one after the other. After an interruption, the same command continues."""
 
 import sys
 import time
@@ -18,17 +18,17 @@ from reports.parts.numbers import counted
 
 Say = Callable[[str], None]
 FOLDER = "durability"
-ENOUGH_LOSSES = 3  # rounds that are enough for a cell in which each lost messages: more would not change its answer
-MOST_TRIES = 2  # of a round whose run cannot be made
-BATCH = 6  # runs that are analysed in one Spark session, whose start takes as long as the analysis of many runs
-ELSEWHERE = "choose other cells by --only, or another folder by --runs"
+ENOUGH_LOSSES = 3  # rounds with losses after which a cell's answer is known
+MOST_TRIES = 2  # attempts for a round whose run fails
+BATCH = 6  # runs analysed per Spark session: starting a session takes as long as analysing many runs
+ELSEWHERE = "choose other cells with --only, or another folder with --runs"
 
 
 def missing(rounds: Sequence[Round], wanted: int) -> list[int]:
-    """The numbers of the rounds to make. Pure.
+    """Return the numbers of the rounds to make. Does no I/O.
 
-    A cell is over once ``wanted`` rounds have an answer, once `ENOUGH_LOSSES` rounds lost messages or ended without a
-    broker, or after twice as many rounds as are wanted.
+    A cell is complete once ``wanted`` rounds have an answer, once `ENOUGH_LOSSES` rounds lost messages or ended without
+    a broker, or after twice ``wanted`` rounds.
     """
     decided = [round for round in rounds if round.outcome in DECIDED]
     losses = sum(round.outcome not in WITHOUT_LOSS for round in decided)
@@ -40,10 +40,10 @@ def missing(rounds: Sequence[Round], wanted: int) -> list[int]:
 def make(
     cells: Sequence[DurabilityCell], wanted: int, runs: Path, further: Sequence[str], say: Say
 ) -> Mapping[DurabilityCell, list[Round]]:
-    """The rounds of each cell, made where they are missing. ``further``: options of every run, as of locust.
+    """Make the missing rounds of each cell, and return all rounds. ``further``: Locust options of every run.
 
-    The first round of every cell comes first, so that a run that was stopped has an answer for many cells.
-    Raises ValueError if another command makes rounds of the same cells at this moment.
+    The first rounds of all cells come first, so that a command that is stopped early has answers for many cells. Raises
+    ValueError if another command is making rounds of the same cells.
     """
     folders = {cell: runs / FOLDER / cell.slug for cell in cells}
     with ExitStack() as locks:
@@ -66,7 +66,7 @@ class _Maker:
         self._unreadable: set[Path] = set()
 
     def make_all(self) -> None:
-        self._analyse()  # what an earlier command left
+        self._analyse()  # runs that an earlier command left
         while to_make := self._next_round_of_each():
             for first in range(0, len(to_make), BATCH):
                 for cell, number in to_make[first : first + BATCH]:

@@ -25,9 +25,10 @@ MISCOUNTED = re.compile(r"durable subscription .* holds \d+ messages, and gave \
 
 @dataclass(frozen=True)
 class Round:
-    """The result of one run. ``why``: of an unknown round. The figures come from ``recovery`` in summary.json.
+    """The result of one run. The figures come from ``recovery`` in summary.json.
 
-    ``stranded``: messages that no consumer got, because they were on a queue of another broker, such as a mirror's.
+    ``why``: the reason for an unknown result. ``stranded``: messages that no consumer received, because they were on a
+    queue of another broker, such as a mirror.
     """
 
     number: int
@@ -50,15 +51,15 @@ class Round:
 
 
 def round_of(number: int, summary: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> Round:
-    """Return the result of a run. ``faults``: rows of the event table. Pure.
+    """Return the result of a run. ``faults``: rows of the event table. Does no I/O.
 
-    Nothing is kept for certain if no message was at risk, or if the verdict is not ``pass``. There are two exceptions.
-    A run may fail because messages were stranded, as on a mirror, if no other message is missing. And a broker may
-    report that a durable subscription holds messages which it does not deliver, if every message was received. Messages
-    that may be in places that could not be browsed count as lost, unless other messages were found there.
+    The round does not count as kept if no message was at risk, or if the verdict is not ``pass``. There are two
+    exceptions. The run may fail because messages were stranded, as on a mirror, if no other message is missing. And a
+    broker may report that a durable subscription has messages that it does not deliver, if every message was received.
+    Messages that may be in places that could not be browsed count as lost, unless other messages were found there.
     """
     if dead := [row for row in faults if row["effective_ns"] is not None and row["restored_ns"] is None]:
-        return Round(number, NOT_STARTED, why=_cause(str(dead[0]["error"] or "the broker took no login")))
+        return Round(number, NOT_STARTED, why=_cause(str(dead[0]["error"] or "the broker accepted no login")))
     recovery, messages, verdict = summary["recovery"], summary["messages"], str(summary["verdict"])
     gone, stranded = recovery["gone"], recovery["stranded"]
     made = partial(
@@ -88,7 +89,7 @@ def round_of(number: int, summary: Mapping[str, Any], faults: Sequence[Mapping[s
 
 
 def _cause(error: str) -> str:
-    """The line of a broker's log that names an exception, or else the first line of an error."""
+    """Return the line with an exception in an error that quotes a broker's log, or else the error's first line."""
     lines = [line.strip() for line in error.splitlines()] or [""]
     return next((line for line in lines if "Exception" in line), lines[0])
 
@@ -109,19 +110,19 @@ def rounds_in(folder: Path) -> list[Round]:
 
 
 def runs_in(folder: Path) -> list[RunDirectory]:
-    """The runs of a cell, analysed or not, the oldest first."""
+    """Return the runs of a cell, analysed or not, the oldest first."""
     return [RunDirectory(path.parent) for path in sorted(folder.glob("*/run.json"))]
 
 
 def round_number(run: RunDirectory) -> int:
-    """The number of a run's round, which is its seed."""
+    """Return the number of a run's round, which is the run's seed."""
     return int(json.loads(run.run_path.read_text(encoding="utf-8"))["options"]["seed"])
 
 
 def most_losses(rounds: int) -> float:
-    """The largest share of rounds with losses that ``rounds`` rounds without one leave possible, with 95 % certainty.
+    """Return the 95 % upper bound for the share of rounds with losses after ``rounds`` rounds without losses.
 
-    For many rounds about 3 / ``rounds`` (the rule of three).
+    For many rounds it is about 3 / ``rounds`` (the rule of three).
     """
     return float(1.0 - (1.0 - CERTAINTY) ** (1.0 / rounds)) if rounds else 1.0
 
@@ -133,7 +134,7 @@ HEADINGS = (
 
 
 def table(rounds_by_cell: Mapping[DurabilityCell, Sequence[Round]]) -> str:
-    """The table in Markdown, and below it each round without an answer."""
+    """Return the table in Markdown, and below it a list of rounds without an answer."""
     lines = [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]
     lines += [f"| {' | '.join(_row(cell, rounds))} |" for cell, rounds in rounds_by_cell.items()]
     unknown = [

@@ -1,1 +1,1 @@
-"""The command `brokerbench nightly`: a plan's runs are made, compared with its reference, and judged by its gates."""
+"""The command `brokerbench nightly`: makes the runs of a plan, compares them with its reference, and checks gates."""

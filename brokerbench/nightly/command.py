@@ -1,4 +1,7 @@
-"""Runs a night: its runs, its history and its files. After a stop, the same command makes the rest."""
+"""Runs a night: makes its runs, updates the history and writes files.
+
+After an interruption, the same command continues.
+"""
 
 import sys
 from dataclasses import dataclass
@@ -20,7 +23,7 @@ from reports.nightly.judging import Night, NightlyCell, answer, night
 
 @dataclass(frozen=True)
 class NightRequest:
-    """The request on the command line. ``name``: of the night; ``history``: the folder of earlier nights."""
+    """The request on the command line. ``name``: the night's name. ``history``: the folder of earlier nights."""
 
     path: Path
     plan: NightlyPlan
@@ -36,7 +39,7 @@ class NightRequest:
 
 
 def a_night(request: NightRequest, say: Say) -> Night:
-    """Makes the runs that are missing, judges all of them, writes the files. Ends with status 130 at Ctrl-C."""
+    """Make the missing runs, check all gates, and write the files. Ctrl-C ends the process with status 130."""
     _check(request)
     planned = sessions(request.plan, request.folder)
     require_own(request.folder, planned)
@@ -47,14 +50,14 @@ def a_night(request: NightRequest, say: Say) -> Night:
                 return _judge(request, make_cells(planned, say), say)
     except KeyboardInterrupt:
         made_so_far = progress([comparison.session for comparison in planned])
-        say(f"stopped: {made_so_far}; the same command with --night {request.name} goes on from there")
+        say(f"stopped: {made_so_far}; the same command with --night {request.name} continues from here")
         sys.exit(EXIT_STATUS["interrupted"])
 
 
 def _check(request: NightRequest) -> None:
     if Path(request.name).name != request.name or not request.name.isprintable() or request.folder == request.history:
         raise ValueError(
-            f"--night {request.name}: must be the name of a folder, without slashes, and not the history's"
+            f"--night {request.name}: must be the name of a folder, without slashes, but not the history's folder"
         )
     if request.runs.exists() and not request.runs.is_dir():
         raise ValueError(f"--runs {request.runs}: is a file: name a folder")
@@ -88,7 +91,7 @@ def _history(request: NightRequest, cells: list[NightlyCell], environment: str, 
     try:
         before = history.read(folder)
         for path in before.damaged:
-            say(f"{path}: a file of the history that could not be read; it is kept under this name, and not used")
+            say(f"{path}: this file of the history could not be read; it stays there and is not used")
         if (added := history.append(folder, request.name, cells, before)) is not None:
             say(str(added))
         return history.NightlyHistory(history.read(folder).table, before.damaged)

@@ -1,4 +1,4 @@
-"""Makes the runs of a night, one comparison after the other, and reads them for the gates."""
+"""Makes the runs of a night, one comparison after the other, and reads their results for the gates."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ class Planned:
 
 
 def sessions(plan: NightlyPlan, runs: Path) -> tuple[Planned, ...]:
-    """The comparisons of a night, whose folders are below ``runs``. ValueError for options that runs cannot have."""
+    """Return the comparisons of a night, with folders below ``runs``. ValueError for options that runs cannot have."""
     needed = needed_blocks(max(1, plan.tests))
     return tuple(
         Planned(benchmark, topology, planned(_request(plan, benchmark, topology, needed, at, runs), 1))
@@ -57,24 +57,24 @@ def _request(
         vary=tuple(f"{plan.vary}={value}" for value in values),
         blocks=benchmark.blocks or needed,
         run_time=benchmark.run_time or None,
-        session=f"{runs.name}-{at}-{Path(benchmark.scenario).stem}",  # the order within blocks is drawn from it
+        session=f"{runs.name}-{at}-{Path(benchmark.scenario).stem}",  # the seed of the order within blocks
         common_options=tuple(options),
         runs=runs,
     )
 
 
 def require_own(folder: Path, night: Sequence[Planned]) -> None:
-    """ValueError while another command makes this night, or if it began with another plan."""
+    """Raise ValueError if another command is making this night, or if it began with another plan."""
     require_free(folder, OWN_NIGHT)
     begun = {path.parent for path in folder.glob(f"compare-*/{SESSION_FILE}")}
     if begun - {comparison.session.folder for comparison in night} or any(
         comparison.session.holds_another() for comparison in night
     ):
-        raise ValueError(f"{folder}: this night began with another plan, or with files of other contents: {OWN_NIGHT}")
+        raise ValueError(f"{folder}: this night began with another plan, or with other file contents: {OWN_NIGHT}")
 
 
 def begin(path: Path, plan: NightlyPlan, night: Sequence[Planned], say: Say) -> None:
-    """Check the options of every run, and report the runs that will be made. ``path``: of the plan.
+    """Check the options of every run, and report the runs that will be made. ``path``: the plan's path.
 
     Raises ValueError.
     """
@@ -85,7 +85,7 @@ def begin(path: Path, plan: NightlyPlan, night: Sequence[Planned], say: Say) -> 
         except UserError as error:
             raise UserError(refused(path, plan, comparison.benchmark, f"{comparison.name}: {error}")) from None
         took_s += duration_s(arms, comparison.session.run_count - len(comparison.session.usable_runs()))
-    for comparison in night:  # only once all are fit to be made: a plan that was refused has no night
+    for comparison in night:  # only after all checks: a rejected plan leaves no folder
         comparison.session.begin()
     needed, tests = needed_blocks(max(1, plan.tests)), counted(plan.tests, "gate")
     runs = sum(comparison.session.run_count for comparison in night)

@@ -1,18 +1,14 @@
 """Reads the plan of a nightly benchmark from YAML: the varied option, the scenarios, and the gates.
 
-    vary: failover                      # the option in which candidates differ from the reference
+    vary: failover                      # the option that differs between candidates and reference
     reference: randomize=false
     candidates: [randomize=true]
-    options: [--rate=200]               # of every run; may be left out
+    options: [--rate=200]               # for every run; optional
     benchmarks:
-      - scenario: steady
-        topologies: [mesh, tree]        # omitted if the plan varies the topology
-        blocks: 7                       # may be left out: as many as a verdict takes
-        run_time: 30s                   # may be left out: the scenario's
-        gates:
+- scenario: steady topologies: [mesh, tree]        # omitted if the plan varies the topology blocks: 7
+  # default: the number that a verdict needs run_time: 30s                   # default: the scenario's gates:
           - messages.lost == 0
-          - latency_ms.due_to_received.p99 vs reference < 20%
-    short: {blocks: 1, run_time: 8s}    # what --short runs
+- latency_ms.due_to_received.p99 vs reference < 20% short: {blocks: 1, run_time: 8s}    # settings of --short
 
 Every error names the file, the line, the field and what to write instead.
 """
@@ -43,14 +39,14 @@ RUN_TIME = "run_time"
 
 
 class Value(str):
-    """A value of the option that is varied, as it is written on the command line: ``100`` needs no quotes."""
+    """A value of the varied option, as on the command line: ``100`` needs no quotes."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
     """A scenario and its gates. ``topologies``: empty if the plan varies the topology.
 
-    ``blocks``: None for as many as a verdict takes. ``run_time``: '' for the scenario's own.
+    ``blocks``: None for the number that a verdict needs. ``run_time``: empty for the scenario's default.
     """
 
     scenario: str
@@ -66,16 +62,16 @@ class Benchmark:
         except ValueError as error:
             raise TopologyInvalid(str(error).removeprefix("--scenario "), field="scenario") from None
         if self.blocks is not None:
-            _require_blocks(self.blocks, "1 or more, or left out for as many as a verdict takes")
+            _require_blocks(self.blocks, "1 or more, or left out for the number that a verdict needs")
         _require_run_time(self.run_time)
         _require_topologies("topologies", self.topologies)
         _require_options(self.options)
         try:
-            self.relative, self.checks  # noqa: B018 - each gate is read
+            self.relative, self.checks  # noqa: B018 - parses each gate
         except UserError as error:
             raise TopologyInvalid(str(error), field="gates") from None
         if not self.gates:
-            raise TopologyInvalid("no gate: say what must hold, such as messages.lost == 0", field="gates")
+            raise TopologyInvalid("no gate: write a condition, such as messages.lost == 0", field="gates")
         if twice := [text for text in self.gates if self.gates.count(text) > 1]:
             raise TopologyInvalid(f"gate {twice[0]!r} is given twice; keep one", field="gates")
         figures = {gate.metric.path for gate in self.relative}
@@ -97,7 +93,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Short:
-    """The changes by ``--short``, which shows that a plan works. ``run_time``: '' to keep that of each benchmark."""
+    """Changes by ``--short``, a quick check of a plan. ``run_time``: empty to keep each benchmark's run time."""
 
     blocks: int = 1
     run_time: str = ""
@@ -135,14 +131,14 @@ class NightlyPlan:
         named = [(Path(benchmark.scenario).stem, topology) for benchmark, topology in self.cells()]
         if again := [cell for cell in named if named.count(cell) > 1]:
             place = " on ".join(filter(None, again[0]))
-            rule = "one page and one trend are about one load: leave one out, or put it into a separate plan"
+            rule = "a page and its trend can show only one of them: leave one out, or put it into a separate plan"
             raise TopologyInvalid(f"{place} is in the plan twice; {rule}", field="benchmarks")
         for benchmark in self.benchmarks:
             if bool(benchmark.topologies) == (self.vary == TOPOLOGY):
                 how = (
                     "leave its topologies out, as the plan varies the topology"
                     if benchmark.topologies
-                    else "say on which topologies"
+                    else "name at least one topology"
                 )
                 raise TopologyInvalid(f"scenario {benchmark.scenario}: {how}", field="benchmarks")
         if self.vary == TOPOLOGY:
@@ -157,11 +153,11 @@ class NightlyPlan:
 
     @property
     def tests(self) -> int:
-        """How many questions to the reference Holm covers."""
+        """The number of tests against the reference that Holm covers."""
         return len(self.candidates) * sum(len(benchmark.relative) for benchmark, _ in self.cells())
 
     def cells(self) -> Iterator[tuple[Benchmark, str]]:
-        """Yield each scenario on each topology; '' if the plan varies the topology."""
+        """Yield each scenario on each topology; the topology is empty if the plan varies it."""
         for benchmark in self.benchmarks:
             for topology in benchmark.topologies or ("",):
                 yield benchmark, topology
@@ -185,7 +181,7 @@ def _require_blocks(blocks: int, rule: str) -> None:
 
 
 def _require_run_time(text: str) -> None:
-    """As Locust reads it."""
+    """Check a run time like Locust."""
     if not text:
         return
     try:
@@ -211,11 +207,11 @@ def _require_options(options: Sequence[str]) -> None:
 
 
 def read(path: Path) -> NightlyPlan:
-    """Raises UserError."""
+    """Read a plan. Raises UserError."""
     try:
         text = text_of(path)
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"{path}: cannot be read: {why}: name a plan, such as benchmarks/nightly.yaml") from None
     except TopologyInvalid as error:
         raise UserError(str(error)) from None
@@ -226,7 +222,7 @@ def read(path: Path) -> NightlyPlan:
 
         def value(node: Node, place: str) -> Value:
             if not isinstance(node, ScalarNode) or not node.value:
-                raise document.wrong(node, place, "must be a value of the option that is varied, such as 100")
+                raise document.wrong(node, place, "must be a value of the varied option, such as 100")
             return Value(node.value)
 
         plan: NightlyPlan = Reader(document, {Value: value}).part(document.root, {"": NightlyPlan}, HEADER)
@@ -236,9 +232,9 @@ def read(path: Path) -> NightlyPlan:
 
 
 def refused(path: Path, plan: NightlyPlan, benchmark: Benchmark, why: str) -> str:
-    """Return why a run of a benchmark is rejected, in the words of the plan, after its place in the plan.
+    """Return why a run of a benchmark is rejected, in terms of the plan, with the location in the plan.
 
-    ``plan``: as it is run, so perhaps shortened.
+    ``plan``: the executed plan, so perhaps a shortened one.
     """
     problem = re.sub(r"--run-time\b|(?<=\()-t(?=\))", RUN_TIME, why)
     document = Document(str(path), text_of(path))

@@ -33,7 +33,7 @@ INFO = RunInfo(
 )
 
 
-SLOW = "100.0% of what was due was received; p99 was 600 ms, and at most 500 ms is allowed"
+SLOW = "100.0% of the due messages were received; p99 was 600 ms, and at most 500 ms is allowed"
 
 
 def step(

@@ -234,7 +234,7 @@ def test_an_edited_seal_is_named(run: RunDirectory) -> None:
     document = json.loads(run.seal_path.read_text())
     del document["files"]["stalls/worker-1.parquet"]
     run.seal_path.write_text(json.dumps(document))
-    assert reasons(run) == [f"events/seal.json: was edited, as its own digest does not match: {RESTORE}"]
+    assert reasons(run) == [f"events/seal.json: was edited, as the digest in it does not match: {RESTORE}"]
 
 
 @pytest.mark.parametrize("key", ["checks", "users", "phases", "problems", "state", "processes", "sha256"])
@@ -243,7 +243,7 @@ def test_an_edited_run_json_is_named(tmp_path: Path, key: str, sealed: bool) -> 
     """This also applies before the first analysis, for example after `--analyse-later`."""
     run = make_run(tmp_path, "run-a", sealed=sealed)
     edit_run(run, key)
-    assert f"run.json: was edited, as its own digest does not match: {RESTORE}" in reasons(run)
+    assert f"run.json: was edited, as the digest in it does not match: {RESTORE}" in reasons(run)
 
 
 ADDED = {

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.pacing import (
     Measured,
     PacedRun,
+    aim_results,
     aim_runs,
     bare_loop,
-    judged,
     lateness_ms,
     locust_options,
     measured,
@@ -77,7 +77,7 @@ def test_each_aim_tells_how_many_runs_met_it_and_which_did_not() -> None:
     raised = replace(RUN, priority=REALTIME)
     late = replace(ONE, own_lag=(0.25, 1.2, 3.0))
     runs = [(RUN, ONE), (replace(RUN, protocol="core", rate="120"), late), (raised, ONE), (raised, late)]
-    assert list(judged(runs)) == [
+    assert list(aim_results(runs)) == [
         "- own lag p50 below 0.2 ms: 1 of 2, not `core` at 120/s",
         "- with real-time priority, next to 2 busy loops: own lag p99 below 1 ms: 1 of 2, not `stomp` at 2,000/s",
         "- with real-time priority, next to 2 busy loops: own lag p99 within 1.5 × of a bare loop: 1 of 2, "

@@ -54,7 +54,7 @@ WRONG = {
     "duckdb_answers": ("nonesuch .", "argument RUN: nonesuch: there is no such folder: give the folder of a run"),
     "earlier_commit": (
         "tests",
-        "argument EARLIER: 'tests' is not a checkout of this project: make one by git worktree",
+        "argument EARLIER: 'tests' is not a checkout of this project: create it with git worktree",
     ),
     "generate_events": ("nonesuch", "argument PARENT: 'nonesuch' is not a folder: give the path of one"),
     "java_users": ("stomp uri 5 durable 1 0 0", "argument PROTOCOL: 'stomp' is none of openwire, core"),
@@ -80,7 +80,7 @@ TRIALS = {
     "amqp_speed": Trial(("perf-durable", *TRIAL_OPTIONS), "| CPU per message |"),
     "analysis_session": Trial(("--runs", "1", "--messages", "500"), "| 1 | "),
     "connections": Trial(("--count", "5", "--for", "1"), "| `stomp` | 6 | "),
-    "core_speed": Trial(("durable", "store", *TRIAL_OPTIONS), "| syncs of the disk a second |"),
+    "core_speed": Trial(("durable", "store", *TRIAL_OPTIONS), "| syncs of the disk per second |"),
     "earlier_commit": Trial((str(ROOT), "core-durable", *TRIAL_OPTIONS), "| CPU per message |"),
     "openwire_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU per message |"),
     "pacing": Trial(("--protocol", "stomp", "--for", "2"), "| `stomp` | 120/s | normal | 0 |"),
@@ -132,7 +132,7 @@ def test_a_script_runs_at_a_small_size(module: str) -> None:
 
 @pytest.mark.brokers
 @pytest.mark.amqp
-def test_amqp_users_run_beside_proton_at_a_small_size() -> None:
+def test_amqp_users_run_next_to_proton_at_a_small_size() -> None:
     assert "| CPU per message |" in output_of("amqp_speed", "proton-durable", *TRIAL_OPTIONS)
 
 

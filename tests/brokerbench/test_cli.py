@@ -96,7 +96,7 @@ def test_an_entry_says_what_a_broker_more_would_change() -> None:
     shown = call("topologies", "hub-and-spoke(spokes=2)").output
     assert "spokes=3: spoke-3 new\n" in shown
     assert "configuration changes, so restart: hub\n" in shown
-    assert "as before, keeps running: spoke-1, spoke-2\n" in shown
+    assert "unchanged, keeps running: spoke-1, spoke-2\n" in shown
 
 
 def test_an_entry_without_a_count_says_what_one_broker_on_one_link_more_would_change() -> None:
@@ -208,7 +208,7 @@ def test_what_is_rendered_is_warned_of_on_stderr(tmp_path: Path) -> None:
 
 
 def test_ports_past_the_last_one_are_refused() -> None:
-    with pytest.raises(ValueError, match="base port 65534: 9 ports are needed, which passes 65535"):
+    with pytest.raises(ValueError, match="base port 65534: 9 ports are needed, which exceeds 65535"):
         broker_files(build("mesh"), 65_534)
 
 

@@ -75,7 +75,7 @@ def test_a_stopped_comparison_resumes_at_its_third_run(tmp_path: Path) -> None:
     until(lambda: len(list(stopped.runs.glob("*/*/run.json"))) == 3)
     stopped.process.send_signal(signal.SIGINT)
     assert stopped.ended() == 130, stopped.output
-    assert "stopped: 2 of 4 runs are made and kept; the same command goes on from there" in stopped.output
+    assert "stopped: 2 of 4 runs are complete and stored; the same command continues from here" in stopped.output
     assert nothing_left(stopped.runs)
     made_before = stopped.ended_runs()
 
@@ -83,8 +83,8 @@ def test_a_stopped_comparison_resumes_at_its_third_run(tmp_path: Path) -> None:
     assert resumed.ended() == 0, resumed.output
     assert resumed.ended_runs()[:2] == made_before
     assert resumed.output.count("run 1 of 4: block 1") == resumed.output.count("run 2 of 4: block 1") == 1
-    assert "2 of 4 runs are made already" in resumed.output
-    assert "a verdict takes 7 blocks; with 2 the page describes, but gives no verdict" in resumed.output
+    assert "2 of 4 runs exist already" in resumed.output
+    assert "a verdict needs 7 blocks; with 2 the page shows figures, but no verdict" in resumed.output
     assert resumed.output.count("analysis: started Spark") == 1
     assert (tmp_path / "page.html").exists()
     (test,) = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["scenarios"][0]["tests"]
@@ -127,7 +127,8 @@ def test_a_comparison_goes_on_when_a_broker_took_longer_to_start_than_it_may(tmp
     comparison = Comparison(tmp_path, *options, blocks=1, env={"FIRST_RUN": str(tmp_path / "first")})
     assert comparison.ended() == 0, comparison.output
     late = (
-        "  not up in time, so it is made again: broker 'broker-1' did not accept connections within 15 s. Its log ends:"
+        "  not up in time, so it will be repeated: broker 'broker-1' did not accept connections within 15 s. "
+        "Its log ends:"
     )
     assert re.search(rf"{re.escape(late)}\n(    .*\n)*    .*BrokerService.* started\n", comparison.output)
     assert "On a busy machine, increase --start-timeout." in comparison.output
@@ -163,4 +164,4 @@ def test_last_words_of_a_failed_run_are_its_error() -> None:
     sentence = "broker 'broker-1' died while starting (exit status 1). Its log ends:"
     assert _last_words(log) == f"{sentence}\n    INFO  | Loading\n    ERROR | Cannot bind"
     assert _last_words(f"{stamp}/WARNING/brokerbench: no word of an error\n\n") == "no word of an error"
-    assert _last_words("") == "it ended without a word"
+    assert _last_words("") == "it ended without a message"

@@ -41,7 +41,7 @@ def test_a_control_runs_the_first_arm_twice_per_block(tmp_path: Path) -> None:
         slot for slot in slots if slot.control
     ]
     session.begin()
-    with pytest.raises(ValueError, match="holds runs of other options"):
+    with pytest.raises(ValueError, match="contains runs with other options"):
         planned(replace(request, control=False), 1).begin()
 
 
@@ -50,7 +50,7 @@ def test_a_long_locustfile_name_still_names_a_session(tmp_path: Path) -> None:
     (locustfile := tmp_path / f"{'o' * 250}.py").touch()
     session = planned(replace(ASKED, scenario=str(locustfile)), 1)
     assert session.name.startswith(f"{'o' * 100}-topology-")
-    with pytest.raises(ValueError, match="at most 200 letters"):
+    with pytest.raises(ValueError, match="at most 200 characters"):
         planned(replace(ASKED, session="o" * 201), 1)
 
 
@@ -93,7 +93,7 @@ def test_a_name_that_other_runs_have_is_refused(tmp_path: Path) -> None:
     request = replace(ASKED, session="mine", runs=tmp_path)
     planned(request, 1).begin()
     planned(replace(request, blocks=9), 1).begin()
-    with pytest.raises(ValueError, match=r"compare-mine: holds runs of other options, .* another name by --session"):
+    with pytest.raises(ValueError, match=r"compare-mine: contains runs with .* another name with --session"):
         planned(replace(request, run_time="20s"), 1).begin()
 
 
@@ -115,7 +115,7 @@ def test_a_topology_that_was_edited_since_is_another_comparison(tmp_path: Path) 
     planned(request, 1).begin()
     planned(request, 1).begin()
     file.write_text("name: other", encoding="utf-8")
-    with pytest.raises(ValueError, match="or of files with other contents"):
+    with pytest.raises(ValueError, match="or other file contents"):
         planned(request, 1).begin()
 
 
@@ -127,7 +127,7 @@ def test_so_is_an_overlay_of_every_run(tmp_path: Path, options: tuple[str, ...])
     planned(request, 1).begin()
     planned(request, 1).begin()
     file.write_text("links: {}", encoding="utf-8")
-    with pytest.raises(ValueError, match="or of files with other contents"):
+    with pytest.raises(ValueError, match="or other file contents"):
         planned(request, 1).begin()
 
 
@@ -211,7 +211,7 @@ def test_without_a_number_scenarios_have_as_many_blocks_as_all_their_tests_take(
 
 def test_one_command_at_a_time_makes_the_runs_of_a_session(tmp_path: Path) -> None:
     session = replace(planned(ASKED, 1), folder=tmp_path)
-    with only_one(tmp_path), pytest.raises(ValueError, match="another command makes these runs at this moment"):
+    with only_one(tmp_path), pytest.raises(ValueError, match="another command is making these runs"):
         make([session], print)
     with only_one(tmp_path):
         pass

@@ -149,5 +149,5 @@ def test_what_compose_cannot_bring_up_is_refused() -> None:
     with pytest.raises(TopologyInvalid, match="router 'router' has no image that Compose could start"):
         compose_files(build("router-peer"), BASE_PORT)
     twins = (Broker("a.b"), Broker("a_b"))
-    with pytest.raises(TopologyInvalid, match="as a host it is 'a-b', and so is another"):
+    with pytest.raises(TopologyInvalid, match="its host name 'a-b' is also another broker's"):
         compose_files(Topology("t", twins, (), (ClientGroup("g", twins),), CLASSIC), BASE_PORT)

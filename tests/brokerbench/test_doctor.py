@@ -107,7 +107,7 @@ def test_a_library_that_is_left_out_says_how_to_have_it() -> None:
 
 def test_a_machine_without_toxiproxy_is_well_and_is_told_how_to_have_it() -> None:
     (finding,) = [finding for finding in examine(GOOD) if finding.check == "Toxiproxy"]
-    assert (finding.state, finding.next_step) == (OK, "for those: bash .ci/install-toxiproxy.sh")
+    assert (finding.state, finding.next_step) == (OK, "for --link: bash .ci/install-toxiproxy.sh")
     (finding,) = [finding for finding in examine(replace(GOOD, toxiproxy="/bin/it")) if finding.check == "Toxiproxy"]
     assert (finding.reading, finding.next_step) == ("/bin/it", "")
 

@@ -69,7 +69,7 @@ def test_no_engine_is_told_with_its_address(tmp_path: Path) -> None:
         None,
         f"unix://{tmp_path}/none.sock does not answer: No such file or directory",
     )
-    assert facts.docker_engine("ssh://somewhere")[1] == "ssh://somewhere: only unix:// and tcp:// are asked here"
+    assert facts.docker_engine("ssh://somewhere")[1] == "ssh://somewhere: only unix:// and tcp:// are supported here"
 
 
 def test_an_empty_cache_is_neither_filled_nor_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,7 +93,7 @@ def test_one_scenario_is_shown_with_what_it_asks_how_to_run_it_and_its_defaults(
 def test_a_scenario_to_show_that_is_none_is_refused_with_those_there_are() -> None:
     refused = CliRunner().invoke(main, ["scenarios", "stedy"])
     assert refused.exit_code == 2
-    assert "scenarios stedy: no such file, and none of backlog, " in refused.stderr
+    assert "scenarios stedy: neither a file nor one of backlog, " in refused.stderr
 
 
 def test_the_values_of_an_option_are_listed_without_the_empty_one() -> None:
@@ -103,11 +103,11 @@ def test_the_values_of_an_option_are_listed_without_the_empty_one() -> None:
 def test_a_file_without_a_scenario_has_no_options_and_says_what_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("", encoding="utf-8")
     refused = options(str(tmp_path / "empty.py"))
-    sentence = "hands over no scenario; end it with run(Scenario(…)), see docs/scenarios.md\n"
+    sentence = "does not run a scenario; end it with run(Scenario(…)), see docs/scenarios.md\n"
     assert (refused.returncode, refused.stderr) == (2, f"brokerbench: {tmp_path}/empty.py: {sentence}")
 
 
 def test_a_scenario_that_is_none_is_refused_with_those_there_are() -> None:
     refused = options("stedy")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("brokerbench: options stedy: no such file, and none of backlog, ")
+    assert refused.stderr.startswith("brokerbench: options stedy: neither a file nor one of backlog, ")

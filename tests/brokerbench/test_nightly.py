@@ -85,7 +85,9 @@ def test_a_night_that_is_stopped_goes_on_is_judged_and_is_kept_once(tmp_path: Pa
     until(lambda: len(list(stopped.runs.glob("*/*/*/run.json"))) == 2)
     stopped.process.send_signal(signal.SIGINT)
     assert stopped.ended() == 130, stopped.output
-    assert "stopped: 1 of 2 runs are made and kept; the same command with --night monday goes on" in stopped.output
+    assert (
+        "stopped: 1 of 2 runs are complete and stored; the same command with --night monday continues" in stopped.output
+    )
     assert "Traceback" not in stopped.output
     assert nothing_left(stopped.runs)
 
@@ -148,7 +150,7 @@ def test_a_plan_that_was_refused_has_no_night_and_a_corrected_one_may_have_its_n
     ("gates", "says"),
     [
         ("messages.lots == 0", "did you mean 'messages.lost'"),
-        ("recovery.outage_ms.max < 9", "a run without a fault has no such figure"),
+        ("recovery.outage_ms.max < 9", "a run without a fault does not have this figure"),
     ],
 )
 def test_a_gate_that_no_run_can_answer_is_one_line_before_any_run_begins(tmp_path: Path, gates: str, says: str) -> None:

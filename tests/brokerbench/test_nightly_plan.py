@@ -59,7 +59,7 @@ def test_a_number_is_a_value_without_quotes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["[1]", "{a: 1}", ""])
 def test_a_reference_is_one_value(tmp_path: Path, value: str) -> None:
     path = written(tmp_path, GOOD.replace("reference: randomize=false", f"reference: {value}"))
-    with pytest.raises(UserError, match=r"plan\.yaml:2:.*the plan\.reference: must be a value of the option"):
+    with pytest.raises(UserError, match=r"plan\.yaml:2:.*the plan\.reference: must be a value of the varied option"):
         read(path)
 
 

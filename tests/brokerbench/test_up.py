@@ -181,7 +181,7 @@ def test_the_first_signal_interrupts_and_no_other_does_until_all_is_down() -> No
 @pytest.mark.brokers
 def test_a_network_is_up_until_ctrl_c_and_then_nothing_is_left(tmp_path: Path) -> None:
     with upped(tmp_path, "single") as up:
-        up.wait_for("Ctrl-C takes all of it down")
+        up.wait_for("Ctrl-C stops the brokers")
         assert "paths proven by a canary each: 1" in up.stderr
         credentials = up.path("credentials.env")
         password = find(credentials, {}).client.password
@@ -209,7 +209,7 @@ def test_a_network_is_up_until_ctrl_c_and_then_nothing_is_left(tmp_path: Path) -
         ("topology mesh on", signal.SIGTERM),
         ("broker broker-. is up", signal.SIGHUP),
         ("broker broker-. is up", signal.SIGINT),
-        ("Ctrl-C takes all of it down", signal.SIGTERM),
+        ("Ctrl-C stops the brokers", signal.SIGTERM),
     ],
 )
 def test_it_can_be_ended_at_any_moment_by_any_signal(tmp_path: Path, number: signal.Signals, moment: str) -> None:
@@ -225,14 +225,14 @@ def test_it_can_be_ended_at_any_moment_by_any_signal(tmp_path: Path, number: sig
 @pytest.mark.nightly
 def test_a_broker_that_somebody_ends_is_told_and_data_is_kept_where_wished(tmp_path: Path) -> None:
     with upped(tmp_path, "single", "--keep-data") as up:
-        up.wait_for("Ctrl-C takes all of it down")
+        up.wait_for("Ctrl-C stops the brokers")
         (pid,) = [
             process.pid
             for process in psutil.process_iter(["name", "cmdline"])
             if process.info["name"] == "java" and str(tmp_path) in " ".join(process.info["cmdline"])
         ]
         os.kill(pid, signal.SIGKILL)
-        up.wait_for("broker broker-1 has ended; it is not started again")
+        up.wait_for("broker broker-1 has ended; it is not restarted")
         assert up.end(signal.SIGINT) == 0
     (folder,) = (tmp_path / "runs").iterdir()
     assert (folder / "brokers" / "broker-1" / "data" / "kahadb").is_dir()

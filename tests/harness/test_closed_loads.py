@@ -15,7 +15,7 @@ from harness.options.user_settings import remember, restore
 from records.arrivals import CLOSED
 from records.errors import UserError
 
-NO_DUE_TIMES = "messages of a closed load have no due times, so it has no such figure"
+NO_DUE_TIMES = "messages of a closed load have no due times, so it lacks this figure"
 
 
 class Orders(ProducerUser):

@@ -320,8 +320,8 @@ def test_link_settings_are_ignored_with_a_warning_for_external_brokers(
 ) -> None:
     network = tmp_path / "network.yaml"
     network.write_text(FAR, encoding="utf-8")
-    told_of = brokers_file(tmp_path, "brokers: {a: {stomp: 'stomp://h:1'}, b: {stomp: 'stomp://h:2'}}\n")
-    arguments = namespace("--topology", str(network), "--brokers-file", told_of)
+    brokers_path = brokers_file(tmp_path, "brokers: {a: {stomp: 'stomp://h:1'}, b: {stomp: 'stomp://h:2'}}\n")
+    arguments = namespace("--topology", str(network), "--brokers-file", brokers_path)
     plan = make(scenario(), read(arguments, scenario(), None))
     assert [link.proxied for link in plan.info.links] == [False]
     (warning,) = caplog.messages

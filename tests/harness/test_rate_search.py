@@ -81,7 +81,9 @@ def counts_of(noted: Tally, per_s: float = 100.0, for_s: int = 20) -> StepCounts
 def test_a_rate_is_judged_by_due_and_received_messages() -> None:
     """Another tool's search settled on a rate that its producers could not send."""
     slow = judge(counts_of(tally(dict.fromkeys(range(20), 80))), 500)
-    assert slow == StepJudgement(False, "80.0% of what was due was received, and at least 99% is required", "received")
+    assert slow == StepJudgement(
+        False, "80.0% of the due messages were received, and at least 99% is required", "received"
+    )
     assert judge(counts_of(tally(dict.fromkeys(range(20), 99))), 500).held
 
 

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 SHORT = ("-t", "3s", "--warm-up", "0", "--producers", "4", "--consumers", "4", "--rate", "200")
 
 
-def told_of(runtime: Runtime, topology: Topology, folder: Path) -> Path:
+def write_brokers_file(runtime: Runtime, topology: Topology, folder: Path) -> Path:
     """Write the brokers file, with the credentials next to it."""
     agent = runtime.management(topology.brokers[0].name)
     secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
@@ -62,7 +62,7 @@ def on_theirs(tmp_path_factory: pytest.TempPathFactory) -> ExternalRun:
 
         standing = threading.Thread(target=stand_still)
         standing.start()
-        outcome = run_on(told_of(theirs, build("single"), folder), "single", "-t", "15s")
+        outcome = run_on(write_brokers_file(theirs, build("single"), folder), "single", "-t", "15s")
         standing.join()
         passwords = frozenset({theirs.credentials().password, theirs.management("broker-1").password})
         return ExternalRun(outcome, theirs.alive("broker-1"), passwords)
@@ -96,7 +96,7 @@ def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_p
         rebooting = threading.Thread(target=reboot)
         rebooting.start()
         fault = ("--fault", f"command(touch {marker_file}, target=broker-1, at=2, expect=60)", "-t", "60s")
-        outcome = run_on(told_of(theirs, build("single"), tmp_path), "single", *fault)
+        outcome = run_on(write_brokers_file(theirs, build("single"), tmp_path), "single", *fault)
         rebooting.join()
     assert outcome.summary["verdict"] in ("pass", "fail"), outcome.output  # messages in doubt may have arrived twice
     assert outcome.summary["messages"]["lost"] == 0
@@ -122,7 +122,7 @@ def test_a_broker_that_stands_still_by_nobodys_plan_is_named_with_its_clients(on
 def test_artemis_brokers_that_run_already_are_known_by_their_names_and_versions(tmp_path: Path) -> None:
     with running("cluster(brokers=2)", tmp_path) as theirs:
         topology = build("cluster(brokers=2)")
-        outcome = run_on(told_of(theirs, topology, tmp_path), "cluster(brokers=2)")
+        outcome = run_on(write_brokers_file(theirs, topology, tmp_path), "cluster(brokers=2)")
         assert all(theirs.alive(broker.name) for broker in topology.brokers)
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     assert outcome.info["versions"]["artemis"] == "2.44.0"
@@ -136,7 +136,7 @@ def test_over_tls_and_without_management_all_arrives_and_what_is_not_known_is_sa
     (tmp_path / "ca.pem").write_text(theirs.trusted_pem, encoding="ascii")
     try:
         theirs.up(lambda line: None)
-        file = told_of(theirs, topology, tmp_path)
+        file = write_brokers_file(theirs, topology, tmp_path)
         lines = file.read_text(encoding="utf-8").splitlines()
         lines_of_stomp = [line for line in lines if "stomp" in line or not line.startswith("    ")]
         file.write_text("\n".join(lines_of_stomp), encoding="utf-8")

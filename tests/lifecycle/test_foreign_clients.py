@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import stomp
 
-from tests.lifecycle.test_external import run_on, told_of
+from tests.lifecycle.test_external import run_on, write_brokers_file
 from tests.support.brokers import running, stomp_upstream
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
@@ -63,7 +63,7 @@ def in_load(folder: Path, act: Callable[[], None]) -> threading.Thread:
 def test_messages_of_another_client_are_foreign_and_disturb_the_run(entry: str, tmp_path: Path) -> None:
     """50 wait on the queue before the run, which is rejected until they may be removed. 40 are sent during the load."""
     with running(entry, tmp_path, memory_mb=200) as broker:
-        stranger, file = ForeignClient(broker, entry), told_of(broker, build(entry), tmp_path)
+        stranger, file = ForeignClient(broker, entry), write_brokers_file(broker, build(entry), tmp_path)
         stranger.send(50)
         rejected = run_on(file, entry)
         assert rejected.status == 2, rejected.output
@@ -98,7 +98,7 @@ def test_messages_that_another_consumer_takes_are_not_lost(entry: str, tmp_path:
             strangers[0].leave()
 
         taking = in_load(tmp_path, take_some)
-        outcome = run_on(told_of(broker, build(entry), tmp_path), entry, "-t", "8s")
+        outcome = run_on(write_brokers_file(broker, build(entry), tmp_path), entry, "-t", "8s")
         taking.join()
     messages = outcome.summary["messages"]
     assert strangers[0].received > 20, outcome.output
@@ -118,7 +118,7 @@ def test_two_runs_do_not_share_a_queue(entry: str, tmp_path: Path) -> None:
     with running(entry, tmp_path, memory_mb=200) as broker:
         for name in ("first", "second"):
             (tmp_path / name).mkdir()
-        files = [told_of(broker, build(entry), tmp_path / name) for name in ("first", "second")]
+        files = [write_brokers_file(broker, build(entry), tmp_path / name) for name in ("first", "second")]
         second = []
         starting = in_load(tmp_path / "first", lambda: second.append(run_on(files[1], entry)))
         first = run_on(files[0], entry, "-t", "30s")

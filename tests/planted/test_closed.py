@@ -58,7 +58,7 @@ def test_checks_on_due_times_start_nothing(tmp_path: Path) -> None:
     steady = ("scenarios/steady.py", "--protocol", "memory", "--closed")
     outcome = make_run(*steady, "--check", "latency_ms.due_to_received.p99 < 50", runs=tmp_path / "runs")
     assert outcome.status == 2
-    assert "messages of a closed load have no due times, so it has no such figure" in outcome.output
+    assert "messages of a closed load have no due times, so it lacks this figure" in outcome.output
     assert not (tmp_path / "runs").exists()
 
 

@@ -261,7 +261,7 @@ def test_a_stream_with_other_columns_is_refused(run: RunDirectory) -> None:
     astray = run.streams("receipts") / stream.name
     astray.parent.mkdir()
     stream.rename(astray)
-    with pytest.raises(RunUnreadable, match="its columns are not those of this table"):
+    with pytest.raises(RunUnreadable, match="its columns do not match this table"):
         seal(run)
     assert astray.exists()
 

@@ -27,17 +27,17 @@ def counts(fast: int = 1_000, slow: int = 0, due: int | None = None, **others: f
 @pytest.mark.parametrize(
     ("of_step", "held", "why"),
     [
-        (counts(), True, "100.0% of what was due was received; p99 was 5 ms, and at most 50 ms is allowed"),
+        (counts(), True, "100.0% of the due messages were received; p99 was 5 ms, and at most 50 ms is allowed"),
         (counts(990, 10), True, "p99 was 5 ms"),
         (counts(989, 11), False, "p99 was 80 ms, and at most 50 ms is allowed"),
-        (counts(400), None, "0 of 400 messages took more than 50 ms or did not come, and a p99 needs 1,000"),
+        (counts(400), None, "0 of 400 messages took more than 50 ms or did not arrive, and a p99 needs 1,000"),
         (counts(390, 9), None, "9 of 399 messages"),
         (counts(390, 10), False, "10 of 400 messages took more than 50 ms"),
         (counts(999, 0), None, "a p99 needs 1,000"),
-        (counts(1_980, 0, due=2_000), True, "99.0% of what was due was received; p99 was 5 ms"),
-        (counts(1_979, 0, due=2_000), False, "98.9% of what was due was received, and at least 99% is required"),
+        (counts(1_980, 0, due=2_000), True, "99.0% of the due messages were received; p99 was 5 ms"),
+        (counts(1_979, 0, due=2_000), False, "98.9% of the due messages were received, and at least 99% is required"),
         (counts(waiting=251), False, "251 messages waited at its end, and at most 250 are allowed"),
-        (counts(990, 0, due=1_010, received=1_001), False, "over 1% did not come, so there is no p99"),
+        (counts(990, 0, due=1_010, received=1_001), False, "over 1% did not arrive, so p99 is unknown"),
     ],
 )
 def test_a_step_is_held_not_held_or_unknown(of_step: StepCounts, held: bool | None, why: str) -> None:
@@ -47,7 +47,7 @@ def test_a_step_is_held_not_held_or_unknown(of_step: StepCounts, held: bool | No
 
 
 def test_without_a_limit_a_step_needs_no_p99() -> None:
-    assert judge(counts(40, 60), None) == StepJudgement(True, "100.0% of what was due was received")
+    assert judge(counts(40, 60), None) == StepJudgement(True, "100.0% of the due messages were received")
 
 
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=400), st.integers(1, 100), st.integers(1, 40))

@@ -53,26 +53,26 @@ STRANDED = (
 )
 
 
-def told_of(count: int, *places: LeftBehind, outcome: str = "stranded") -> str:
+def fate_text(count: int, *places: LeftBehind, outcome: str = "stranded") -> str:
     run_summary = summary_with(messages=counts(**{outcome: count, "received": SENT - count}), left_behind=[*places])
     return fate_sentence(run_summary).partition("; ")[2]
 
 
 def test_the_queue_and_broker_with_most_of_what_was_left_behind_are_named() -> None:
     rows = (left_behind_at("ttl.first", "broker-1", "stranded", 10), *STRANDED)
-    assert told_of(70, *rows) == "70 left on a queue (40 of them on ttl.third at broker-2)."
+    assert fate_text(70, *rows) == "70 left on a queue (40 of them on ttl.third at broker-2)."
 
 
 def test_two_places_with_what_was_left_behind_are_both_named() -> None:
     sentence = "60 left on a queue (40 of them on ttl.third at broker-2 and 20 on ttl.second at broker-1)."
-    assert told_of(60, *STRANDED) == sentence
+    assert fate_text(60, *STRANDED) == sentence
 
 
 def test_one_place_is_said_to_have_all_only_if_all_were_found_there() -> None:
-    assert told_of(40, STRANDED[0]) == "40 left on a queue (all on ttl.third at broker-2)."
+    assert fate_text(40, STRANDED[0]) == "40 left on a queue (all on ttl.third at broker-2)."
     expired = left_behind_at("ttl.third", "broker-2", "expired", 40)
     sentence = "60 expired (40 of them on ttl.third at broker-2)."
-    assert told_of(60, expired, outcome="expired") == sentence, "brokers counted the others"
+    assert fate_text(60, expired, outcome="expired") == sentence, "brokers counted the others"
 
 
 def test_stored_messages_are_reported_apart_from_missed_receptions() -> None:
@@ -84,8 +84,8 @@ def test_stored_messages_are_reported_apart_from_missed_receptions() -> None:
         left_behind_at("sf.cluster", "broker-2", "stranded", 1),
         left_behind_at("orders", "broker-2", "stranded", 4),
     )
-    assert told_of(6, kept_once) == "6 left on a queue (as 1 message on sf.cluster at broker-2)."
-    assert told_of(2, twice) == "2 left on a queue (as 4 messages on orders at broker-2)."
+    assert fate_text(6, kept_once) == "6 left on a queue (as 1 message on sf.cluster at broker-2)."
+    assert fate_text(2, twice) == "2 left on a queue (as 4 messages on orders at broker-2)."
 
 
 def test_each_outcome_of_messages_left_behind_has_its_place() -> None:

@@ -8,10 +8,10 @@ import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits for due times at a steady rate and does nothing else, until its standard input ends. Writes two numbers a time
- * to a file: when it was due, and when the wait was over (ns, of the clock of the load generators).
+ * Waits for due times at a steady rate and does nothing else, until its standard input ends. For each due time it
+ * writes two numbers to a file: the due time and the time when the wait ended (ns, on the clock of the load generators).
  *
- * <p>Arguments: times a second; the file.
+ * <p>Arguments: due times per second; the file.
  */
 public final class BareLoop {
     private static final int BUFFER_BYTES = 1 << 20;
@@ -28,7 +28,7 @@ public final class BareLoop {
             for (long slot = 1;; slot++) {
                 long dueNs = beganNs + Math.round(slot * periodNs);
                 if (over && dueNs > System.nanoTime()) {
-                    return; // with all that was due, however late
+                    return; // all times that were due are written, even late ones
                 }
                 long wokeNs = waitUntil(dueNs);
                 file.writeLong(dueNs);
@@ -49,10 +49,10 @@ public final class BareLoop {
     private static void listen() {
         try {
             while (System.in.read() >= 0) {
-                continue; // nobody says anything
+                continue; // ignore the input
             }
         } catch (IOException gone) {
-            // so is whoever asked
+            // the parent process has ended
         }
         over = true;
     }
