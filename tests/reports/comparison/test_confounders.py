@@ -112,7 +112,8 @@ def test_it_stands_below_the_answer_of_page_markdown_json_and_terminal(unequal: 
     assert sentences[0].startswith("Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5.")
     assert sentences[-1] == (
         "The nearest arms that are equal in brokers, 5 each: --topologies 'mesh(brokers=5),hub-and-spoke'. In these "
-        "arms the number of links that a message crosses still differs: mesh(brokers=5): 0 or 1, on average 0.80; hub-and-spoke: 2."
+        "arms the number of links that a message crosses still differs: mesh(brokers=5): 0 or 1, on average 0.80; "
+        "hub-and-spoke: 2."
     )
     page = parse(render(comparisons)).text()
     assert page.index("What differs besides the topology") < page.index("Verdicts and their reasons")
