@@ -1,4 +1,4 @@
-"""Result tables in, HTML pages out."""
+"""Turns result tables into HTML pages."""
 
 import os
 

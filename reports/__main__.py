@@ -1,6 +1,6 @@
-"""Makes a report in a separate process: ``python -m reports RUN``, exit status 0, or 2 and one sentence.
+"""Makes a report in a separate process: ``python -m reports RUN``. Exit status: 0, or 2 with a one-sentence error.
 
-Each file of OTHER_FILES is written too if it is named, as by ``--junit FILE``.
+Options such as ``--junit FILE`` also write the files of OTHER_FILES.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Makes report.html of an analysed run, and other files of it: read, compute, and write each whole or not at all."""
+"""Makes report.html and other files for an analysed run. Each file is written completely or not at all."""
 
 import time
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def write_report(run: Path, other_files: Mapping[str, Path] = NO_FILES) -> Path:
     """Write ``report.html`` into the folder of an analysed run and return its path. Then write ``other_files``, each
     by its name in OTHER_FILES.
 
-    RunUnreadable when the run was not analysed or by another version, RunUnwritable when the file cannot be written.
+    RunUnreadable if the run was not analysed, or by another version; RunUnwritable if the file cannot be written.
     """
     return write_report_measured(run, other_files).path
 
@@ -44,7 +44,7 @@ def write_report_measured(run: Path, other_files: Mapping[str, Path] = NO_FILES)
         html = render(results)
         files = [(file, OTHER_FILES[name].render(results, path)) for name, file in other_files.items()]
     except Exception as error:
-        if changes := why_changed(directory):  # a file may then hold what no analysis writes
+        if changes := why_changed(directory):  # a changed file may have contents that no analysis writes
             raise RunUnreadable(f"{run}: no report can be made of it ({type(error).__name__}): {changes}") from error
         raise
     for file, text in ((path, html), *files):
@@ -53,5 +53,5 @@ def write_report_measured(run: Path, other_files: Mapping[str, Path] = NO_FILES)
 
 
 def render(results: Results) -> str:
-    """The whole page as text: the same results give the same text."""
+    """Return the page as text. Equal results give equal text."""
     return render_page("report.html.j2", page(results))

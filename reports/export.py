@@ -4,8 +4,8 @@ In CSV, units are in the headers and latency buckets are bounds. A null is an em
 results give the same text. No text is a formula: a spreadsheet would run it.
 
 The log has an interval for each second of the load. The result tables have latencies in buckets (`records.buckets`):
-each latency is logged as the middle of its bucket, which is within 0.4 % of it. The log's own buckets (3 significant
-digits) add up to 0.1 %.
+each latency is logged as the middle of a bucket, which is within 0.4 % of the latency. The log's own buckets (3
+significant digits) add up to 0.1 %.
 """
 
 import io
@@ -107,8 +107,8 @@ Counts = Mapping[int, Mapping[int, int]]
 def hdr_log(latency: pa.Table, summary: Summary) -> str:
     """The log as text. Latencies are nanoseconds, intervals are seconds from the start of the load.
 
-    ``latency``: the result table. A negative latency, which means that clocks disagree, cannot be logged: a comment
-    says how many there were.
+    ``latency``: the result table. A negative latency, which means that clocks disagree, cannot be logged: a comment has
+    their number.
     """
     measure = main_measure(summary)
     counts = counts_by_second(latency, measure)
@@ -120,7 +120,7 @@ def hdr_log(latency: pa.Table, summary: Summary) -> str:
 
 
 def counts_by_second(latency: pa.Table, measure: str = DUE) -> Counts:
-    """Return the number of messages in each bucket, for each second of the load in which they were due or sent."""
+    """Return the number of messages in each bucket, by the second of the load when they were due or sent."""
     rows = select(latency, measure=measure, phase="load")
     merged = rows.group_by(["second", "bucket"]).aggregate([("count", "sum")])
     counts: dict[int, dict[int, int]] = {}

@@ -193,8 +193,8 @@ def survival_charts(survival: pa.Table, backdrop: Backdrop) -> tuple[Chart, ...]
         count_by_step = summed(survival, column, backdrop)
         lines.append(Line(name, tuple(count_by_step.get(start, 0) for start in backdrop.starts), style))
     lead = (
-        "Messages that had been confirmed and not received when a fault took effect, by the second in which they were "
-        "confirmed: messages that survived, and messages that are neither received nor found."
+        "Messages that had been confirmed and not received when a fault took effect, by the second of their "
+        "confirmation: messages that survived, and messages that were neither received nor found."
     )
     series = TimeSeries(tuple(backdrop.starts), (Panel("", tuple(lines)),), "messages", backdrop)
     return (chart_over_time("survival", "What survived, by when it was confirmed", lead, series, "None was lost."),)
@@ -317,4 +317,4 @@ def outage_chart(outages: pa.Table) -> Chart:
     )
     draw = (lambda: draw_outages(rows)) if rows else None
     table = outages_table(outages)
-    return chart("outages", "How long each client was cut off", lead, table, draw, "No client was cut off.")
+    return chart("outages", "Outage of each client", lead, table, draw, "No client was cut off.")

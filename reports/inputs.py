@@ -113,7 +113,7 @@ def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Ta
 
 
 def _checked(path: Path, name: str, schema: pa.Schema, directory: RunDirectory) -> pa.Table:
-    """Read one file of a table, with the columns in the order and the types of its schema."""
+    """Read one file of a table, with columns ordered and typed like the schema."""
     try:
         table = pq.ParquetFile(path).read().replace_schema_metadata(None)
     except (OSError, pa.ArrowException) as error:

@@ -193,10 +193,10 @@ def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
         ),
         chart_over_time(
             "lag",
-            "How late the generator was",
-            f"Sent − ready. A message is ready once {ready}. Where the lag "
-            "changes a latency figure by more than a tenth, that figure is doubtful. So it is where the generator read "
-            "late; of such pauses those below 5 ms may not be recorded.",
+            "Lag of the load generator",
+            f"Sent − ready. Messages are ready once {ready}. If lag changes a latency figure by more than a tenth, "
+            "this figure is doubtful. The same holds for late reads by the generator; pauses below 5 ms are perhaps "
+            "not recorded.",
             lag(tables["latency"], backdrop),
             "No message was sent.",
         ),
@@ -206,8 +206,8 @@ def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
 def steps_chart(results: Results) -> Chart:
     points = rate_points(results.summary["steps"])
     lead = (
-        "A mark is a step: the middle message and the slowest hundredth of those that were due in it. Hollow: the step "
-        "was not held, or whether it was is unknown; the table says why."
+        "Each mark is a step: the median and the slowest hundredth of the messages due in it. Hollow: the step "
+        "was not held, or it is unknown whether it was held; the table has the reasons."
     )
     draw = (lambda: draw_steps(points)) if points else None
     table = steps_table(results.summary["steps"])

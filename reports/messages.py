@@ -20,8 +20,8 @@ MOST_BROKERS = 3
 def fate_sentence(summary: Summary) -> str:
     """``Of 120 messages sent, 75 were received; 40 left on a queue and 5 lost. Also: 2 duplicated.``
 
-    What was received and the parts after it add up to the messages, or to their receptions where a message has other
-    than one subscription. What brokers refused comes first: it explains what was not received.
+    The received messages and the parts after them add up to the messages, or to receptions if messages have several
+    subscriptions or none. Rejected messages come first, because they explain missing receptions.
     """
     messages, refused = summary["messages"], summary["refused"]
     parts, beside = not_received_words(messages, refused, summary["left_behind"]), _beside(messages, refused)
@@ -117,9 +117,9 @@ OUTCOMES = {
 def places(left_behind: Sequence[LeftBehind], outcome: str, count: int) -> str:
     """`` (260 of them on ttl.third at broker-2)``, or both places if there are two; '' if none was found.
 
-    ``count``: of this outcome, by (message, subscription). Some that expired are known by a broker's count only, and
-    were not found. A message may be on a queue once for several subscriptions, or twice for one: then it is no part of
-    the count: `` (as 1 message on ttl.third at broker-2)``.
+    ``count``: of this outcome, by (message, subscription). Some expired messages are known only from a broker's count,
+    and were not found. If a message is on a queue once for several subscriptions, or twice for one, the text shows the
+    number of found messages: `` (as 1 message on ttl.third at broker-2)``.
     """
     rows = sorted((row for row in left_behind if row["outcome"] == outcome), key=lambda row: -row["messages"])
     if not rows:

@@ -30,7 +30,7 @@ def _markdown(results: "Results", report: Path) -> str:
 
 @dataclass(frozen=True)
 class OtherFile:
-    """A kind of file. ``help``: help text of its option of `brokerbench report`.
+    """A kind of file. ``help``: help text of the option of `brokerbench report`.
 
     ``render``: its text, from the results and the path of report.html.
     """
@@ -40,8 +40,8 @@ class OtherFile:
 
 
 OTHER_FILES: Mapping[str, OtherFile] = {
-    "junit": OtherFile("Write the checks as JUnit XML too.", _junit),
-    "markdown": OtherFile("Write a summary in Markdown too.", _markdown),
+    "junit": OtherFile("Also write the checks as JUnit XML.", _junit),
+    "markdown": OtherFile("Also write a summary in Markdown.", _markdown),
 }
 """By the option that names the file, without the dashes before it. `harness.options.declarations` has them too."""
 

@@ -79,12 +79,12 @@ NOWHERE = -1
 """The cell of a client that is connected to no broker."""
 COLUMNS, AREA_COLUMNS = 900, 300
 MOST_COLOURS, STYLES_OF_MANY = 8, (0, 1, 2, 3, 4, 5, 7)
-"""The styles of the liveliest of more brokers: the rest is grey, as is style 6."""
+"""With many brokers, the styles of the most active ones. The others are grey, as is style 6."""
 Ints = npt.NDArray[np.int64]
 
 
 def timeline(results: Results, backdrop: Backdrop) -> ClientTimeline:
-    """The clients of each group, sorted by where they were at the beginning, after the faults and at the end."""
+    """Return the clients of each group, sorted by their brokers at the beginning, after faults and at the end."""
     stays, brokers = results.tables["stays"], named_brokers(results)
     position = {broker.name: at for at, broker in enumerate(brokers)}
     groups = tuple(
@@ -95,9 +95,9 @@ def timeline(results: Results, backdrop: Backdrop) -> ClientTimeline:
 
 
 def named_brokers(results: Results) -> tuple[NamedColour, ...]:
-    """The brokers in the run's order, each in its colour.
+    """Return the brokers in the run's order, with their colours.
 
-    With more than eight brokers, only seven have one: first brokers with faults, then brokers with the most clients.
+    With more than eight brokers, only seven have a colour: first brokers with faults, then those with the most clients.
     """
     stays = results.tables["stays"]
     names_in_order = dict.fromkeys(
@@ -159,7 +159,7 @@ def _cells(stays: Sequence[Mapping[str, Any]], position: Mapping[str, int], load
 
 
 def areas_of_groups(results: Results, backdrop: Backdrop) -> tuple[tuple[NamedColour, ...], tuple[ClientAreas, ...]]:
-    """The brokers of the areas, those without a colour together as the last one, and the areas of each group."""
+    """Return the brokers of the areas, with all grey brokers combined as the last one, and the areas of each group."""
     brokers, stays, gone = named_brokers(results), results.tables["stays"], results.summary["rebalance"]["away"]
     muted = [broker.name for broker in brokers if broker.muted]
     shown = tuple(broker for broker in brokers if not broker.muted)
@@ -180,7 +180,7 @@ def _areas(
     run: RunInfo,
     backdrop: Backdrop,
 ) -> ClientAreas:
-    """Return a value for each column in which a count changed. ``together``: the brokers of each area."""
+    """Return a value for each column with a changed count. ``together``: the brokers of each area."""
     starts = np.arange(AREA_COLUMNS) * backdrop.load_s / AREA_COLUMNS
     middles_ns = (starts + backdrop.load_s / AREA_COLUMNS / 2) * NS_PER_S
     names = [name for names in together for name in names]
@@ -204,7 +204,7 @@ def _areas(
 def _labelled_counts(
     group: GroupBalance, together: Sequence[Sequence[str]]
 ) -> tuple[tuple[float, tuple[int, ...]], ...]:
-    """The beginning, and whenever the clients had settled after a fault, or could have."""
+    """Return the counts at the beginning, and after each fault when clients had settled, or could have settled."""
     moments = [
         moment for moment in group["moments"] if moment["moment"] == "begin" or moment["moment"].startswith("after")
     ]
@@ -253,7 +253,7 @@ MUTED_PIXEL = "8a8f98"
 
 
 def draw_timeline(timeline: ClientTimeline) -> Figure:
-    """A row for each client, a set of axes for each group; nothing is drawn where a client has no connection."""
+    """Draw a row per client, with one set of axes per group. Times without a connection are blank."""
     heights = [_height(len(rows.clients)) for rows in timeline.groups]
     figure = _figure(heights)
     as_pixels = sum(len(rows.clients) for rows in timeline.groups) > MOST_VECTORS
@@ -269,7 +269,7 @@ def draw_timeline(timeline: ClientTimeline) -> Figure:
 
 
 def draw_areas(brokers: tuple[NamedColour, ...], groups: tuple[ClientAreas, ...], backdrop: Backdrop) -> Figure:
-    """A set of axes for each group. Dashed lines: where the borders would be if all brokers had their fair share."""
+    """Draw one set of axes per group. Dashed lines mark the borders if all brokers had their fair share."""
     heights = [AREA] * len(groups)
     figure = _figure(heights)
     for at, (axes, group) in enumerate(zip(_axes(figure, heights), groups, strict=True)):
@@ -356,14 +356,14 @@ def _draw_pixels(axes: Axes, rows: ClientRows, timeline: ClientTimeline) -> None
 def pixels(
     cells: tuple[tuple[int, ...], ...], brokers: tuple[NamedColour, ...]
 ) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
-    """RGBA, a pixel a cell; transparent where a client has no connection."""
+    """Return RGBA values, one pixel per cell; transparent for times without a connection."""
     palette = np.array([[*bytes.fromhex(_pixel(broker)), 255] for broker in brokers] + [[0, 0, 0, 0]], dtype=np.uint8)
     positions = np.asarray(cells)
     return palette[np.where(positions == NOWHERE, len(brokers), positions)]
 
 
 def _name_rows(axes: Axes, rows: ClientRows) -> None:
-    """Client numbers where there is room, else how many."""
+    """Label rows with client numbers if there is room, otherwise with the number of clients."""
     axes.tick_params(axis="y", labelsize=SMALL)
     if len(rows.clients) <= MOST_NAMED:
         axes.yaxis.set_major_locator(FixedLocator(list(range(len(rows.clients)))))
@@ -390,7 +390,7 @@ def _draw_areas(axes: Axes, brokers: tuple[NamedColour, ...], group: ClientAreas
 
 
 def _write_counts(axes: Axes, group: ClientAreas) -> None:
-    """The numbers of some moments, just right of each; not where they would hide each other."""
+    """Write counts to the right of some moments, unless they would overlap."""
     free_s, room_s = 0.0, group.at_s[-1] * COUNT_ROOM
     for at_s, counts in group.labelled_counts:
         if at_s < free_s or at_s + room_s > group.at_s[-1]:
@@ -441,7 +441,7 @@ def _pixel(broker: NamedColour) -> str:
 
 
 def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
-    """Where the clients were over the load. Both charts have the same time axis."""
+    """Return both charts of the clients' brokers during the load, which have the same time axis."""
     stays = results.tables["stays"]
     latest_ns = pc.max(stays["to_ns"]).as_py() or 0
     behind = replace(backdrop, load_s=backdrop.load_s or latest_ns / NS_PER_S)
@@ -454,8 +454,8 @@ def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
         chart(
             "client-areas",
             "Clients of each broker",
-            "Dashed: the borders if every broker that was there had its fair share of all clients. Numbers: clients at "
-            "the beginning, when they had settled after a fault, and at the end. The bar above is a fault.",
+            "Dashed: the borders if all running brokers had equal shares of the clients. Numbers: clients at "
+            "the beginning, after they had settled from a fault, and at the end. Bars above mark faults.",
             distribution_table(results.tables["distribution"]),
             draw[0] if latest_ns else None,
             nobody,
@@ -463,8 +463,8 @@ def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
         chart(
             "client-timeline",
             "Where each client was",
-            "A row is a client, in the colour of its broker; a gap is a time without a connection, widened if it was "
-            "too short to be seen. Rows are sorted by where the clients were at the beginning, then after each fault.",
+            "Each row shows a client in its broker's colour. Gaps are times without a connection; very short gaps are "
+            "widened. Rows are sorted by the clients' brokers at the beginning, then after each fault.",
             stays_table(stays),
             draw[1] if latest_ns else None,
             nobody,

@@ -1,4 +1,4 @@
-"""Says and draws how the messages of a subscription were divided among its consumers."""
+"""Describes and draws how the messages of a subscription were divided among its consumers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def shares_sentences(consumers: Consumers, *, also_even: bool = False) -> str:
 
 
 def _is_uneven(division: Division) -> bool:
-    """Not where there were fewer messages than consumers: some then get nothing."""
+    """Whether consumers had unequal shares. Not judged if there were fewer messages than consumers."""
     if division["max_to_mean"] is None or division["messages"] < division["consumers"]:
         return False
     return bool(division["idle"]) or (len(division["brokers"]) > 1 and division["max_to_mean"] >= UNEVEN)
@@ -54,12 +54,12 @@ def _sentence(division: Division) -> str:
 
 
 def subscription_name(destination: str, subscription: str) -> str:
-    """A queue's name is enough."""
+    """Return the subscription's name for a sentence; for a queue, the queue's name."""
     return destination if destination.startswith(QUEUE) else f"{destination} ({subscription})"
 
 
 def _by_broker(division: Division) -> str:
-    """The broker with the most messages first; of many brokers only the first and the last."""
+    """Return the messages by broker, most first; with many brokers, only of the first and the last."""
     (busiest, most), *further = sorted(division["brokers"].items(), key=lambda share: (-share[1], share[0]))
     busiest_words = f"{busiest} got {most:,} of {division['messages']:,} messages"
     if len(further) >= MOST_BROKERS:
@@ -78,7 +78,7 @@ def _by_consumer(division: Division) -> str:
 class ConsumerBars:
     """The messages of each consumer of one subscription, by broker. ``even``: the messages of each in an even split.
 
-    ``brokers``: for each consumer the position of its broker in the picture.
+    ``brokers``: the position in the picture of each consumer's broker.
     """
 
     subscription: str
@@ -131,7 +131,7 @@ def consumers_table(consumers: pa.Table) -> Table:
     rows = [row for of_one in _subscriptions(consumers) for row in _rows(of_one)]
     excerpt = f" (the first {MOST_ROWS:,} of {len(rows):,})" if len(rows) > MOST_ROWS else ""
     shown = sorted(sorted(rows, key=lambda row: -row[3])[:MOST_ROWS], key=lambda row: row[:2])
-    return Table(f"Messages of each consumer{excerpt}", columns, tuple(shown), "Nobody subscribed.")
+    return Table(f"Messages of each consumer{excerpt}", columns, tuple(shown), "No consumer subscribed.")
 
 
 def _rows(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -217,8 +217,8 @@ def consumers_chart(results: Results) -> Chart:
     named, table = named_brokers(results), results.tables["consumers"]
     bars = bars_of_consumers(table, named)
     lead = (
-        "A bar is a consumer, in the colour of the broker where it received most. Dashed: what each had if all "
-        "consumers of the subscription had the same share."
+        "Each bar is a consumer, in the colour of the broker where it received most messages. Dashed: each consumer's "
+        "share if all consumers of the subscription had equal shares."
     )
     draw = (lambda: draw_consumers(bars, named)) if bars else None
     missing = "No subscription with several consumers received anything."

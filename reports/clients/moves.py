@@ -1,4 +1,4 @@
-"""Says where clients were and how they moved: sentences, and tables by moment, by fault, by second and by stay."""
+"""Describes the clients' brokers and moves in sentences, and in tables by moment, by fault, by second and by stay."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +18,7 @@ MOST_FAULTS = 2
 
 
 def moves_sentences(rebalance: Rebalance, faults: Sequence[FaultRecovery]) -> str:
-    """Where the clients were before and after each fault, and what their moves cost them; '' if none moved."""
+    """Return the clients' brokers before and after each fault, and the cost of their moves; empty if none moved."""
     if not rebalance["moves"]:
         return ""
     moved, off_ms = f"{rebalance['moved']:,} of {counted(rebalance['clients'], 'client')}", rebalance["off_ms"]
@@ -105,7 +105,7 @@ def moves_table(rebalance: Rebalance) -> Table:
 
 
 def distribution_table(distribution: pa.Table) -> Table:
-    """The clients of each group and broker at the end of those seconds that changed them; of many only some."""
+    """Return the clients of each group and broker at the end of seconds with changes; if there are many, of some."""
     by_second: dict[int, dict[tuple[str, str], int]] = {}
     for row in distribution.to_pylist():
         by_second.setdefault(row["second"], {})[row["group"], row["broker"]] = row["clients"]
@@ -119,7 +119,7 @@ def distribution_table(distribution: pa.Table) -> Table:
 
 
 def stays_table(stays: pa.Table) -> Table:
-    """A row a stay of every client that had several, or was off for a time; of many only the first."""
+    """Return a row per stay, for clients with several stays or a gap; if there are many, only the first rows."""
     columns: Columns = (
         ("Client", 0, "user"),
         ("Group", None, "group"),

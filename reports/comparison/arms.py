@@ -1,6 +1,7 @@
-"""Forms arms and blocks from runs: a block holds one run of every arm.
+"""Forms arms and blocks from runs: a block has one run of every arm.
 
-Runs are grouped by scenario first. Each scenario is compared separately, with the same arms and under one level.
+Runs are grouped by scenario first. Each scenario is compared separately, with the same arms; all tests share one
+significance level.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,9 +45,9 @@ class Arm:
 class Design:
     """The plan of a comparison. ``arms``: all others are compared with the first.
 
-    ``field``: the condition in which the arms differ. ``recorded``: whether the blocks come from run.json; otherwise
-    they follow the order of the runs. ``unlike``: other differences, if they were allowed. ``control``: further runs of
-    the first arm, one a block, if they were made: how they differ from the first arm is the noise of this machine.
+    ``field``: the condition that makes the arms. ``recorded``: whether the blocks come from run.json; otherwise they
+    follow the order of the runs. ``unlike``: other differences, if they were allowed. ``control``: further runs of the
+    first arm, one per block, if there are any. Their difference from the first arm is this machine's noise.
     """
 
     field: str
@@ -58,12 +59,12 @@ class Design:
 
     @property
     def rows(self) -> tuple[Arm, ...]:
-        """The arms and, last, the control."""
+        """The arms, followed by the control."""
         return (*self.arms, self.control) if self.control else self.arms
 
 
 def design(runs: Sequence[AnalysedRun], allow_unlike: bool = False) -> Design:
-    """UserError for one arm, unlike runs, or a block that lacks an arm or has one twice."""
+    """Form arms and blocks. UserError for one arm, unlike runs, or a block that lacks an arm or has one twice."""
     field, unlike = varied_field(differences(runs), allow_unlike)
     names: dict[Value, str] = {}
     arms: dict[str, list[AnalysedRun]] = {}
@@ -106,7 +107,7 @@ def _control(
 
 
 def arm_name(field: str, value: Value) -> str:
-    """The value, such as ``mesh``. With its field if it does not speak for itself: ``body_bytes 900``."""
+    """Return the value, such as ``mesh``, after the field's name if necessary: ``body_bytes 900``."""
     return shown(value) if ARM_FIELDS.get(field, ArmField()).names_arm else f"{field} {shown(value)}"
 
 
@@ -152,11 +153,11 @@ def _complete(block: str, lacking: Sequence[str]) -> None:
 
 ALIKE = tuple(name for name, field in ARM_FIELDS.items() if field.same_for_all_scenarios)
 ALIKE_BEGIN = ("machine.", "versions.")
-"""Fields in which runs of different scenarios have to be alike too, unless they make the arms."""
+"""Fields that must be equal even in runs of different scenarios, unless they make the arms."""
 
 
 def designs_by_scenario(runs: Sequence[AnalysedRun], allow_unlike: bool) -> dict[str, Design]:
-    """In the order of the runs. UserError if one has no design, or the scenarios have different arms."""
+    """Return the designs in the order of the runs. UserError if runs of a scenario form no design, or arms differ."""
     by_scenario: dict[str, list[AnalysedRun]] = {}
     for run in runs:
         by_scenario.setdefault(run.info.scenario, []).append(run)
@@ -164,8 +165,8 @@ def designs_by_scenario(runs: Sequence[AnalysedRun], allow_unlike: bool) -> dict
     for scenario, its_runs in by_scenario.items():
         if len(its_runs) == 1 and len(by_scenario) > 1:
             raise UserError(
-                f"scenario {scenario} has one run, {its_runs[0].name}, and runs are compared with others of their "
-                "scenario: name runs of at least two arms of it"
+                f"scenario {scenario} has one run, {its_runs[0].name}, and a comparison needs runs of at "
+                "least two arms of a scenario: name more runs"
             )
         with about(f"scenario {scenario}: " if len(by_scenario) > 1 else ""):
             designs[scenario] = design(its_runs, allow_unlike)
@@ -194,19 +195,19 @@ def _require_alike(reference: Design, compared: Design) -> None:
         if must_agree and field in there and field != reference.field and not alike(field, here[field], there[field]):
             raise UserError(
                 f"{field} is {shown(there[field])} in {compared_run.name}, but {shown(here[field])} in "
-                f"{reference_run.name}: runs of all scenarios of one page have to be alike in it, or mark the page by "
+                f"{reference_run.name}: it must be equal in the runs of all scenarios of a page, unless you use "
                 "--allow-unlike"
             )
 
 
 def primary_of_each(primary: Sequence[str], designs: Mapping[str, Design]) -> dict[str, tuple[Metric, ...]]:
-    """The figures that are judged in each scenario; see `parted`. UserError."""
+    """Return the figures to judge in each scenario; see `parted`. UserError."""
     named = parted(primary, list(designs))
     return {scenario: named[scenario] or _default(scenario_design) for scenario, scenario_design in designs.items()}
 
 
 def parted(primary: Sequence[str], scenarios: Sequence[str]) -> dict[str, tuple[Metric, ...]]:
-    """By scenario, the figures named for it: ``failover:recovery.outage_ms.max``, or without a scenario for all.
+    """Return the figures named for each scenario: ``failover:recovery.outage_ms.max``, or without scenario for all.
 
     UserError for an unknown figure or scenario, or more than three for one scenario.
     """
@@ -221,9 +222,9 @@ def parted(primary: Sequence[str], scenarios: Sequence[str]) -> dict[str, tuple[
 
 
 def _default(scenario_design: Design) -> tuple[Metric, ...]:
-    """Where clients were cut off, their longest outage; else the latency: a cut link, say, cuts no client off.
+    """Return the longest outage if clients were cut off, else the latency. A cut link, for example, cuts no client off.
 
-    If a load was closed, its latency from due to received is not known in each arm.
+    If the load of an arm was closed, its latency from due to received is unknown.
     """
     runs = [run for arm in scenario_design.arms for run in arm.runs]
     of_faults = METRICS[PRIMARY_OF_FAULTS]

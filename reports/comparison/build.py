@@ -1,4 +1,4 @@
-"""Turns runs into comparisons, one a scenario, and writes their page and files, each whole or not at all.
+"""Turns runs into comparisons, one per scenario, and writes their page and files, each completely or not at all.
 
 The page is computed here: its template decides nothing.
 """
@@ -27,10 +27,10 @@ from reports.run.provenance import OVERLAY_FILE, command, moment
 
 @dataclass(frozen=True)
 class ComparisonInput:
-    """The runs to compare and the files to write; None: not that one.
+    """The runs to compare and the files to write; None: do not write this file.
 
-    ``to_add_a_broker``: returns the brokers that adding one would restart; '' if unknown. ``nearest_equal``: a
-    sentence with the nearest arms that have equal numbers of brokers, by a run of each; '' if there are none.
+    ``to_add_a_broker``: returns the brokers that adding one would restart; '' if unknown. ``nearest_equal``: a sentence
+    with the nearest arms that have equal numbers of brokers, given a run of each; empty if there are none.
     ``standing_verdicts``: verdicts that remain valid when blocks are added after them.
     """
 
@@ -47,7 +47,7 @@ class ComparisonInput:
 
 
 def compared(wanted: ComparisonInput) -> tuple[Comparison, ...]:
-    """One for each scenario of the runs. UserError, before anything is written."""
+    """Return one comparison per scenario. Raises UserError before anything is written."""
     designs = designs_by_scenario(read_runs(wanted.runs, wanted.to_add_a_broker), wanted.allow_unlike)
     primary = primary_of_each(wanted.primary, designs)
     comparisons = compare(
@@ -60,7 +60,7 @@ def compared(wanted: ComparisonInput) -> tuple[Comparison, ...]:
 
 
 def render(comparisons: Sequence[Comparison]) -> str:
-    """The page as text: the same runs give the same text."""
+    """Return the page as text. Equal runs give equal text."""
     return render_page("comparison.html.j2", comparison_page(comparisons))
 
 
@@ -78,7 +78,7 @@ SYMBOLS = {BETTER: "✓", WORSE: "✗", INVALID: "!", "same": "=", "undecided": 
 
 @dataclass(frozen=True)
 class Download:
-    """A file inside the page: a link that saves it needs no script."""
+    """A file inside the page, which a link saves without a script."""
 
     name: str
     description: str
@@ -154,7 +154,7 @@ def _command(comparison: Comparison, arm: Arm, several: bool) -> tuple[str, str]
 
 
 def _overlays(comparisons: Sequence[Comparison]) -> tuple[tuple[str, str], ...]:
-    """The settings that were laid over the topology's: each file once, by its name and digest."""
+    """Return the overlays that were used: each file once, by name and digest."""
     runs = [arm.runs[0].info for comparison in comparisons for arm in comparison.design.arms]
     texts = {
         str(overlay): text

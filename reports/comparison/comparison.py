@@ -34,12 +34,12 @@ from reports.comparison.verdicts import (
 
 @dataclass(frozen=True)
 class ArmFigure:
-    """One figure of one arm. ``values``: one a block, None where left out.
+    """One figure of one arm. ``values``: one per block, None if left out.
 
-    ``own``: estimate of the arm's figure over its runs, in the figure's unit. ``log_ratios``: against the first arm,
-    one a block; empty for the first arm. ``against``: estimate of these, as logarithms. ``doubtful``: values left out
-    because their timing is doubtful, in either arm of a block; ``missing``: because a run lacks the figure, or has 0
-    there, which has no ratio.
+    ``own``: estimate of the arm's figure over its runs, in the figure's unit. ``log_ratios``: logarithms of the ratios
+    to the first arm, one per block; empty for the first arm. ``against``: estimate of ``log_ratios``. ``doubtful``:
+    values left out because their timing is doubtful, in either arm of a block; ``missing``: because a run lacks the
+    figure, or has 0 there, which has no ratio.
     """
 
     metric: Metric
@@ -83,11 +83,11 @@ class Test:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that a page, a file or an exit status says of one scenario.
+    """The comparison of one scenario, for pages, files and exit statuses.
 
-    ``figures``: by path and name of an arm or of the control, primary ones among them. ``together``: how many tests
-    Holm covers, those of other scenarios on the same page among them. ``nearest``: a sentence with the nearest arms
-    that are equal in brokers; '' if these are, or if none are known.
+    ``figures``: all figures, including primary ones, by path and by name of an arm or of the control. ``together``: the
+    number of tests that Holm covers, including tests of other scenarios on the same page. ``nearest``: a sentence with
+    the nearest arms that are equal in brokers; empty if these are equal, or if none are known.
     """
 
     design: Design
@@ -115,7 +115,7 @@ class Comparison:
         return {test.verdict.word for test in self.tests}
 
     def shown(self) -> tuple[Metric, ...]:
-        """The figures of the table, those among them that no run has included."""
+        """The figures of the table, including figures that no run has."""
         added = tuple(metric for metric in self.primary if metric.path not in SHOWN)
         return (*(METRICS[path] for path in SHOWN), *added)
 
@@ -129,7 +129,7 @@ class JudgedDesign:
 
 
 def compare(judged_designs: Sequence[JudgedDesign], same_within: float = SAME_WITHIN) -> tuple[Comparison, ...]:
-    """A comparison for each design. Pure: the same runs give the same comparisons."""
+    """Return a comparison per design. Does no I/O: equal runs give equal comparisons."""
     figures = [_figures(judged_design) for judged_design in judged_designs]
     primary = [
         _of_primary(judged_design, figures_of_design)
@@ -196,7 +196,7 @@ def _absent(values: Sequence[float | None], doubts: Sequence[bool]) -> int:
 
 
 def _log_ratio(value: float | None, reference_value: float | None) -> float | None:
-    """None where one is absent or not positive: it has no ratio."""
+    """Return the logarithm of the ratio; None if a value is absent or not positive."""
     return log(value / reference_value) if value and reference_value and value > 0 and reference_value > 0 else None
 
 
@@ -223,7 +223,7 @@ def _question(design: Design, figure: ArmFigure, tests: int, same_within: float)
 
 
 def fell_short(design: Design, arm: str) -> tuple[int, int]:
-    """In how many blocks the arm did not hold its load and the first one did, and the other way round.
+    """Return the number of blocks in which only this arm did not hold its load, and in which only the first did not.
 
     An aborted load is not held: its arm cannot win that block.
     """
@@ -269,9 +269,9 @@ def _question_of_test(comparison: Comparison, test: Test) -> tuple[str, str, str
 
 
 def let_stand(comparison: Comparison, standing_verdicts: Sequence[FirstVerdict]) -> Comparison:
-    """The comparison with the verdicts that its tests had before blocks were added or replaced.
+    """Return the comparison with the verdicts from before blocks were added or replaced.
 
-    ``standing_verdicts``: of the session of its runs. Runs of several sessions together are another comparison.
+    ``standing_verdicts``: earlier verdicts of the session. Runs from several sessions form another comparison.
     """
     if len({run.info.options.get("session") for arm in comparison.design.arms for run in arm.runs}) > 1:
         return comparison

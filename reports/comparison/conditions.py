@@ -20,12 +20,12 @@ LENGTH_TOLERANCE = 0.1
 COMMIT = "commit"
 ARRIVALS = "arrivals"
 NOT_OF_CLOSED_LOADS = ("sends_per_second", "in_flight")
-"""Settings that a closed load does not have. Whether a load is closed is a condition of its own, ``arrivals``."""
+"""Settings that a closed load does not have. Whether a load is closed is the separate condition ``arrivals``."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A field in which two runs differ."""
+    """A field that differs between two runs."""
 
     field: str
     run: str
@@ -57,8 +57,11 @@ def conditions(run: RunInfo) -> dict[str, Value]:
 
 
 def conditions_of_each(runs: Sequence[RunInfo]) -> list[dict[str, Value]]:
-    """The conditions of runs that are compared. If one asks for a version of the brokers, each has the version of its
-    brokers: with and without the option it may be the same."""
+    """Return the conditions of compared runs.
+
+    If one run selects a broker version by option, the actual broker version is a condition of each run: it may be equal
+    with and without the option.
+    """
     conditions_of_runs = [conditions(run) for run in runs]
     if any(run_conditions.get(VERSION) for run_conditions in conditions_of_runs):
         for run, run_conditions in zip(runs, conditions_of_runs, strict=True):
@@ -70,7 +73,7 @@ def conditions_of_each(runs: Sequence[RunInfo]) -> list[dict[str, Value]]:
 
 
 def machine_of(run: RunInfo) -> dict[str, str | int | float]:
-    """What stays of a machine from run to run."""
+    """Return the properties of a machine that do not change from run to run."""
     return {name: value for name, value in run.machine.items() if not name.startswith("load_average")}
 
 
@@ -93,7 +96,7 @@ def _setting(name: str, user: UserInfo) -> str:
 
 
 def _shared_or_by_user(users: Iterable[UserInfo], tell: Callable[[UserInfo], str]) -> str:
-    """One value if all users have the same, else each by its user's name."""
+    """Return the value if all users have the same, else the values by user name."""
     text_by_user = {user.name: tell(user) for user in users}
     if len(set(text_by_user.values())) == 1:
         return next(iter(text_by_user.values()))
@@ -101,7 +104,7 @@ def _shared_or_by_user(users: Iterable[UserInfo], tell: Callable[[UserInfo], str
 
 
 def differences(runs: Sequence[AnalysedRun]) -> dict[str, Difference]:
-    """By field, the first of the other runs that differs from the first run."""
+    """Return for each differing field the first run that differs from the first run."""
     first_run, *further_runs = runs
     reference, *of_others = conditions_of_each([run.info for run in runs])
     differing: dict[str, Difference] = {}
@@ -124,15 +127,16 @@ def _unlike_lengths(runs: Sequence[AnalysedRun]) -> tuple[AnalysedRun, AnalysedR
 
 
 def essence(field: str, value: Value) -> Value:
-    """Return the value that equal runs share: for an overlay its content, regardless of its file name."""
+    """Return the value that equal runs share: for an overlay the content, regardless of the file name."""
     return value.rpartition(" ")[2] if field == OVERLAY and isinstance(value, str) else value
 
 
 def alike(field: str, first_value: Value, second_value: Value) -> bool:
-    """A version that only one run names is of a product that its topology takes, and the other's does not.
+    """Whether two values count as equal, including some that only one run has.
 
-    A machine field that only one run has was not recorded yet by the other's harness. A rate and an in-flight limit
-    that only one run has are a part of its arrivals.
+    A version that only one run has belongs to a product that the other run's topology does not use. A machine field
+    that only one run has was not recorded by the other's older harness. A rate or in-flight limit that only one run has
+    follows from a difference in ``arrivals``.
     """
     return essence(field, first_value) == essence(field, second_value) or (
         field.startswith(("versions.", "machine.", *NOT_OF_CLOSED_LOADS)) and None in (first_value, second_value)
@@ -144,7 +148,7 @@ def load_s(run: AnalysedRun) -> float:
 
 
 def _length_differs(first_run: AnalysedRun, further_run: AnalysedRun) -> bool:
-    """A load is as long as it takes if it ends by a number of messages, after its faults, or searches for a limit."""
+    """Whether the planned lengths differ. Loads that end with a message count, a fault or a search have no length."""
     ends_otherwise = ("messages", "load_ends_after_faults_s")
     searches = first_run.info.held_p99_ms is not None or first_run.info.client_steps
     if searches or any(first_run.info.options.get(name) is not None for name in ends_otherwise):

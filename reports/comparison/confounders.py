@@ -19,8 +19,8 @@ class Shape:
     """The brokers of one arm, and how its clients are spread over them.
 
     ``standbys``: the number of ``brokers`` that are standbys. ``pairs_by_links``: the number of pairs of a producer's
-    and a consumer's broker lie 0, 1, 2, … links apart; empty if that is not known. ``producers_at``, ``consumers_at``:
-    the brokers where they enter.
+    and a consumer's broker that are 0, 1, 2, … links apart; empty if unknown. ``producers_at``, ``consumers_at``: the
+    brokers where they enter.
     """
 
     name: str
@@ -69,9 +69,9 @@ def shape_of(name: str, run: RunInfo) -> Shape:
 def confounding_differences(field: str, shapes: Sequence[Shape], cores: int, nearest: str = "") -> tuple[str, ...]:
     """Return a sentence for each difference in brokers, links and entry points, and one for the equal ones.
 
-    The result is empty if arms of the same topology are equal. ``field``: the condition in which the arms differ.
-    ``cores``: the cores that all brokers of a run share; 0 if they share none. ``nearest``: a sentence that proposes
-    arms with equal numbers of brokers.
+    The result is empty if arms of the same topology are equal. ``field``: the condition that makes the arms. ``cores``:
+    the cores that all brokers of a run share; 0 if they share none. ``nearest``: a sentence that proposes arms with
+    equal numbers of brokers.
     """
     on = f" on the same {counted(cores, 'core')}" if cores else ""
     kinds = (
@@ -101,7 +101,7 @@ def confounding_differences(field: str, shapes: Sequence[Shape], cores: int, nea
 
 
 def confounder_lines(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """The sentences of all scenarios of a page, each once."""
+    """Return the sentences of all scenarios on a page without repetitions."""
     sentences_by_scenario = [_of_one(comparison) for comparison in comparisons]
     if len(set(sentences_by_scenario)) == 1:
         return sentences_by_scenario[0]

@@ -20,7 +20,8 @@ PRIMARY_OF_CLOSED = "latency_ms.sent_to_received.p99"
 class Metric:
     """A figure with a ratio. ``path``: its place in summary.json.
 
-    ``of_faults``: runs without a fault lack this figure. ``if_absent``: the reason in words if no run has it.
+    ``of_faults``: runs without a fault lack this figure. ``if_absent``: the reason in words if it is missing in all
+    runs.
     """
 
     path: str
@@ -66,7 +67,7 @@ SHOWN = tuple(path for path in METRICS if FIGURES[path].figure.shown)
 
 
 def primary_metrics(paths: Iterable[str]) -> tuple[Metric, ...]:
-    """The primary figures that were named, or the default. UserError for one unknown, or too many."""
+    """Return the named primary figures, or the default. UserError for unknown figures, or too many."""
     wanted = tuple(dict.fromkeys(paths)) or (PRIMARY,)
     metrics = tuple(_metric(path) for path in wanted)
     if len(metrics) > MOST_PRIMARY:

@@ -23,7 +23,7 @@ UNUSABLE = ("invalid", "interrupted")
 NOT_ITS_OWN = ("generator", "host")
 """Rate limits that are not caused by the brokers: figures with the resulting backlog are doubtful."""
 FEWEST_MESSAGES = 2 * LEAST_BEYOND
-"""Minimum number of messages that crossed a given number of brokers, for a median of their latency."""
+"""Minimum number of messages with a given number of crossed brokers, for a median latency."""
 
 TellsOfARun = Callable[[RunInfo], str]
 
@@ -45,7 +45,7 @@ class AnalysedRun:
 
     @property
     def unusable(self) -> str:
-        """Why no figure of this run can be used, as a sentence; '' if they can."""
+        """Why no figure of this run can be used, as a sentence; empty if they can."""
         verdict = self.summary["verdict"]
         if verdict not in UNUSABLE:
             return ""
@@ -55,7 +55,7 @@ class AnalysedRun:
 
     @property
     def rate_held(self) -> bool | None:
-        """Whether its offered rate was; None if it was not judged."""
+        """Whether the offered rate was held; None if it was not judged."""
         return self.summary["offered_rate"]["held"]
 
     @property
@@ -65,7 +65,7 @@ class AnalysedRun:
 
     @property
     def aborted(self) -> str:
-        """Which condition of ``--abort-on`` ended its load; '' if none did."""
+        """The condition of ``--abort-on`` that ended the load; empty if none did."""
         return next((abort["condition"] for abort in self.summary["aborted"]), "")
 
     @property
@@ -75,9 +75,9 @@ class AnalysedRun:
 
     @property
     def fell_short(self) -> bool:
-        """Whether its load was aborted, or its own brokers, links or consumers did not hold the rate.
+        """Whether the load was aborted, or the rate was not held because of brokers, links or consumers.
 
-        If the generator or the machine did not hold the rate, that says nothing about the brokers.
+        A rate that was not held because of the generator or the machine does not count.
         """
         if self.aborted:
             return True
@@ -85,7 +85,7 @@ class AnalysedRun:
 
     @property
     def warm_up_settled(self) -> bool:
-        """False if it was to end once the latency had settled, and that did not."""
+        """False if the warm-up should end once latency had settled, but latency did not settle."""
         return self.summary["warm_up"]["end"] != "not_settled"
 
     def value(self, metric: Metric) -> float | None:
@@ -93,7 +93,7 @@ class AnalysedRun:
         return None if self.doubt(metric) else metric.value(self.summary)
 
     def doubt(self, metric: Metric) -> str:
-        """Why the figure is doubtful; '' if it is sound. All figures of an aborted load are: it was another load."""
+        """Return why the figure is doubtful; empty if it is sound. All figures of an aborted load are doubtful."""
         if self.aborted:
             return f"the load was aborted by --abort-on '{self.aborted}'"
         return self.summary["timing"]["doubtful"].get(metric.path, "")
@@ -104,7 +104,7 @@ def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info
     folders = tuple(paths)
     if len(folders) < 2:
         raise UserError(
-            f"{len(folders)} run{'' if len(folders) == 1 else 's'}: a comparison takes at least two: name their folders"
+            f"{len(folders)} run{'' if len(folders) == 1 else 's'}: a comparison needs at least two: name their folders"
         )
     read_folders: set[Path] = set()
     for folder in folders:

@@ -19,7 +19,7 @@ LIMITS = {
     "link": "a link",
     "consumers": "the consumers",
 }
-"""What kept a run from its rate, as `records.load.OfferedRate` names it."""
+"""Reasons for a rate that was not held, by their names in `records.load.OfferedRate`."""
 
 
 def answer(comparisons: Sequence[Comparison]) -> str:
@@ -27,7 +27,7 @@ def answer(comparisons: Sequence[Comparison]) -> str:
 
 
 def answers(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """A line a scenario, in it a sentence a primary figure."""
+    """Return a line per scenario, with a sentence per primary figure."""
     return tuple(_of_scenario(comparison, several=len(comparisons) > 1) for comparison in comparisons)
 
 
@@ -110,7 +110,7 @@ def _by_arm(outcome: str, counts: dict[str, int]) -> str:
 
 
 def arm_of(comparison: Comparison, name: str) -> Arm:
-    """Scenarios have the same arms, not always in the same order."""
+    """Return the arm by name: scenarios have the same arms, but perhaps in another order."""
     return next(arm for arm in comparison.design.rows if arm.name == name)
 
 
@@ -120,7 +120,7 @@ def total(comparisons: Sequence[Comparison], arm: str, count: str) -> int:
 
 
 def noise(comparison: Comparison) -> tuple[str, ...]:
-    """For each primary figure how far runs of the first arm differ from others of the same arm and block."""
+    """Return a sentence per primary figure about the difference between the first arm and its control."""
     control, reference = comparison.design.control, comparison.reference.name
     if control is None:
         return ()
@@ -128,7 +128,10 @@ def noise(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _of_noise(figure: ArmFigure, reference: str) -> str:
-    """Describe the noise: the estimate should be near 0, and the largest difference shows what one pair is worth."""
+    """Describe the noise.
+
+    The estimate should be near 0; the largest difference shows the reliability of a single pair.
+    """
     if figure.against is None:
         return f"Noise of {figure.metric.title}: no block has the figure in both runs of {reference}."
     largest = max(figure.used, key=abs)
@@ -191,7 +194,7 @@ def doubts_of(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _commits(comparison: Comparison) -> tuple[str, ...]:
-    """The harness itself changed between runs; that may have changed a figure."""
+    """Return a sentence if the harness changed between runs, which may have changed figures."""
     runs = [run.info for arm in comparison.design.arms for run in arm.runs]
     commits = list(dict.fromkeys(run.versions[COMMIT] for run in runs if COMMIT in run.versions))
     if len(commits) < 2:
@@ -200,7 +203,7 @@ def _commits(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _thin(comparison: Comparison) -> tuple[str, ...]:
-    """Percentiles of the table that rest on a handful of messages."""
+    """Return a sentence about percentiles in the table that are based on fewer than ten messages."""
     runs = [run for arm in comparison.design.arms for run in arm.runs]
     sentences = []
     for metric in comparison.shown():

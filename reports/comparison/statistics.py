@@ -23,7 +23,7 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Estimate:
-    """A Hodges–Lehmann estimate, in the unit of its values (here mostly logarithms).
+    """A Hodges–Lehmann estimate, in the unit of the values (here mostly logarithms).
 
     ``confidence``: the true coverage of the interval ``low`` to ``high``. It is below 0.95 for fewer than 6 values,
     and 0 for one value.
@@ -36,7 +36,7 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Not of one value: its ends are the value itself, and cover nothing."""
+        """Whether there is an interval. A single value has none."""
         return self.confidence > 0
 
 
@@ -102,15 +102,15 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def smallest_p(blocks: int) -> float:
-    """Return the smallest two-sided p for this number of blocks, in which all point the same way."""
+    """Return the smallest possible two-sided p for this number of blocks: all point the same way."""
     return min(1.0, float(2.0 ** (1 - blocks)))
 
 
 def can_be_judged(blocks: Sequence[int | None]) -> list[bool]:
-    """Whether each scenario's figures are judged, by its number of blocks; None: as many as a verdict takes.
+    """Return for each number of blocks whether a scenario is judged; None: the number that a verdict needs.
 
-    Fewer than `LEAST_BLOCKS` can give no verdict, whatever the runs say. So Holm leaves such a scenario out, and the
-    verdicts of the others become no harder (Tarone 1990). If all scenarios are so small, all count.
+    With fewer than `LEAST_BLOCKS`, no result can give a verdict. So Holm leaves these scenarios out, which does not
+    make the verdicts of the others harder (Tarone 1990). If all scenarios are that small, all count.
     """
     able = [count is None or count >= LEAST_BLOCKS for count in blocks]
     return able if any(able) else [True] * len(able)
@@ -137,7 +137,7 @@ def detectable(deviation: float, blocks: int, tests: int = 1) -> float | None:
 
 @lru_cache
 def _standardised(blocks: int, tests: int) -> float:
-    """The same in standard deviations of single blocks."""
+    """Return the detectable difference in standard deviations of single blocks."""
     freedom, effective = blocks - 1, blocks * 3 / np.pi
     critical = stats.t.ppf(1 - LEVEL / tests / 2, freedom)
 

@@ -61,7 +61,7 @@ class ArmTable:
 
 
 def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
-    """Return the table. A figure has a row for its first scenario, and for each scenario in which it is primary."""
+    """Return the table. A figure has a row for the first scenario, and for each scenario with this primary figure."""
     arms, several = comparisons[0].design.rows, len(comparisons) > 1
     filled = [
         (comparison, metric)

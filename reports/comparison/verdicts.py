@@ -39,8 +39,9 @@ class ComparisonVerdict:
 class FirstVerdict:
     """The verdict of one test by the first blocks that could have one.
 
-    ``scenario`` to ``same_within`` are the question. ``blocks``: of the comparison; ``used``: blocks without an omitted
-    figure. ``centre`` to ``confidence``: the estimate of the log ratio. ``p``, ``adjusted_p``: of the test.
+    ``scenario`` to ``same_within`` define the test. ``blocks``: number of blocks in the comparison; ``used``: number of
+    blocks without an omitted figure. ``centre`` to ``confidence``: the estimate of the log ratio. ``p``,
+    ``adjusted_p``: the test's p values.
     """
 
     scenario: str
@@ -85,10 +86,10 @@ class FirstVerdict:
 class FigureTest:
     """One test: is this arm's figure larger or smaller than the first arm's, by more than ``same_within`` per cent?
 
-    ``log_ratios``: one per usable block. ``tests``: the number that Holm covers. ``invalid``: why its runs cannot
-    be used, a sentence each. ``fell_short``: in how many blocks this arm's brokers, links or consumers did not hold the
-    offered rate and the first arm's did; ``first_fell_short``: the other way round. ``aborted``: whether that includes
-    loads that were aborted.
+    ``log_ratios``: one per usable block. ``tests``: the number that Holm covers. ``invalid``: why its runs cannot be
+    used, a sentence each. ``fell_short``: number of blocks in which brokers, links or consumers of this arm, but not of
+    the first arm, kept it from holding the offered rate; ``first_fell_short``: the reverse. ``aborted``: whether that
+    includes loads that were aborted.
     """
 
     log_ratios: tuple[float, ...]
@@ -157,8 +158,8 @@ def _different(question: FigureTest, ratio: Estimate, adjusted_p: float) -> Comp
 def _unstable(ratio: Estimate) -> str:
     times = significant(exp(ratio.high - ratio.low), 2)
     return (
-        f"The ratio differs so much from block to block that the upper end of its interval is {times} times the lower "
-        "one. Find out why the runs do not repeat before making more of them."
+        f"The ratio varies between blocks: the upper end of the interval is {times} times the lower "
+        "end. Find out why the runs do not repeat before making more of them."
     )
 
 

@@ -11,7 +11,7 @@ from reports.parts.style import chart
 from reports.parts.values import Cell, Chart, Column, Table
 
 MOST_ROWS = 20
-"""Destinations in the table: those with the highest p99."""
+"""Most destinations in the table, selected by the highest p99."""
 MOST_CURVES = 6
 FROM_DUE = "latency_ms.due_to_received"
 

@@ -250,7 +250,7 @@ def _handles(curves: tuple[Curve, ...]) -> list[Line2D]:
 
 
 ALL_RELIABLE = Reliance()
-NOTHING_RECEIVED = "No message was received, so there is no latency to show."
+NOTHING_RECEIVED = "No message was received, so latency is unknown."
 
 
 def spectrum_chart(
@@ -262,7 +262,7 @@ def spectrum_chart(
     curves = tuple(curve(name, histogram, style, reliance) for style, (name, histogram) in enumerate(histograms))
     lead = "Further right are rarer, slower messages; grey dots mark where too few samples remain to say anything."
     if any(any(curve.doubtful) for curve in curves):
-        lead += " Where a line is grey, do not rely on it: the load generator was late, or clocks disagree."
+        lead += " Do not rely on grey parts of lines: the load generator was late, or clocks disagree."
     drawable = tuple(curve for curve in curves if has_positive(curve))
     draw = (lambda: draw_spectrum(drawable)) if drawable else None
     return chart(anchor, title, lead, spectrum_table(title, histograms), draw, NOTHING_RECEIVED)

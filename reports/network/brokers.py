@@ -65,7 +65,7 @@ def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop
 def cpu(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
     """Return percent of one core: a line per broker, one for the load generator, and one for steal by the host.
 
-    Threads that waited for a core have a panel of their own: 100 % is one thread that waited all the time.
+    A separate panel shows threads that waited for a core: 100 % is one thread that waited all the time.
     """
     lines = _process_lines(of_kind(resources, "process", "cpu_ns"), brokers, backdrop)
     steal = by_second(of_kind(resources, "machine", "steal_ns"), "broker", "value").get("", {})

@@ -19,8 +19,10 @@ from reports.parts.values import Cell, Chart, Column, Columns, Table, table_of
 Direction = tuple[str, str]
 """(from, to)"""
 Carried = Mapping[tuple[str, str, str], tuple[int, int | None]]
-"""(from, to, the connector's name) to messages of the whole run, and of the load (None: not measured). A connector is
-called as its link; of a duplex one the far end may call it otherwise."""
+"""(from, to, the connector's name) to messages of the whole run, and of the load (None: not measured).
+
+A connector has its link's name; at the far end of a duplex link it may have another name.
+"""
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ def network_table(net: NetworkDrawing) -> Table:
 
 
 def _marked_columns(net: NetworkDrawing) -> Columns:
-    """Columns for TLS and for settings of destinations, each only if a link has it."""
+    """Return columns for TLS and for settings of destinations, each only if some link has them."""
     links = [edge.link for edge in net.edges]
     columns: list[tuple[str, None, Callable[[Any], Cell]]] = []
     if any(link.tls for link in links):
@@ -388,7 +390,7 @@ def _edge_svg(edge: Edge, on: Canvas) -> str:
 
 
 def _lane(edge: Edge, sender: str, on: Canvas) -> Lane | None:
-    """Return the link's lane, seen from one of its ends."""
+    """Return the link's lane, seen from the sender's end."""
     lane = on.lanes.get(edge.link.name)
     if lane is None or sender == min(edge.link.opened_by, edge.link.to):
         return lane

@@ -16,7 +16,7 @@ LEAST_X, ROOM = 270.0, 36
 PAIR_GAP, PAIR_EDGE = 14.0, 8.0
 """Between the boxes of a pair, and from them to the frame around both."""
 REGION_EDGE, REGION_NAME, REGION_GAP = 14.0, 24.0, 90.0
-"""From the brokers of a region to its frame, the height of its name, and the distance between two regions."""
+"""Distance from a region's brokers to the frame, height of the region's name, and distance between two regions."""
 NARROWEST = 560.0
 """Minimum width of a drawing. The page stretches a narrower one."""
 BROADEST = 1_300.0
@@ -75,7 +75,7 @@ def layout(
 
 
 def _stacks(names: Sequence[str], standby_of: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return each active broker with its standbys, by its name. A standby of an unknown broker has its own stack."""
+    """Return each active broker with its standbys, by its name. A standby of an unknown broker has a separate stack."""
     stacks = {name: [name] for name in names if standby_of.get(name) not in names}
     for name in names:
         if name not in stacks:
@@ -84,7 +84,7 @@ def _stacks(names: Sequence[str], standby_of: Mapping[str, str]) -> dict[str, li
 
 
 def _in_regions(by_region: Mapping[str, Sequence[str]], pairs: Sequence[Pair], height: float) -> Layout:
-    """Each region as it would be alone, in a frame; side by side, or one below the other where that is too broad."""
+    """Lay out each region separately, in a frame; side by side, or one below the other if that is too wide."""
     # Side by side, the brokers of a line are one below the other: links to another region then cross no broker.
     alone = {region: _in_one(tops, pairs, height, upright=True) for region, tops in by_region.items()}
     side_by_side = sum(map(_framed_width, alone.values())) + REGION_GAP * (len(alone) - 1) <= BROADEST
@@ -126,7 +126,7 @@ def _in_one(names: Sequence[str], pairs: Sequence[Pair], box_height: float, *, u
 
 
 def chain_of(names: Sequence[str], pairs: Sequence[Pair]) -> list[str] | None:
-    """The names from one end of a line to the other; None when the links make no line."""
+    """Return the names from one end of a line to the other; None if the links do not form a line."""
     neighbours = _neighbours(names, pairs)
     if len(names) <= 2:
         return list(names)
@@ -140,7 +140,7 @@ def chain_of(names: Sequence[str], pairs: Sequence[Pair]) -> list[str] | None:
 
 
 def hub_of(names: Sequence[str], pairs: Sequence[Pair]) -> str | None:
-    """The one broker that all others, and only they, are linked to."""
+    """Return the broker with links to all others, if there are no other links."""
     neighbours = _neighbours(names, pairs)
     hubs = [name for name in names if len(neighbours[name]) == len(names) - 1]
     spokes = [name for name in names if len(neighbours[name]) == 1]
@@ -148,7 +148,7 @@ def hub_of(names: Sequence[str], pairs: Sequence[Pair]) -> str | None:
 
 
 def levels_of(names: Sequence[str], pairs: Sequence[Pair]) -> list[list[str]] | None:
-    """Return the brokers of a tree by their distance from its middle, children in the order of their parents.
+    """Return the brokers of a tree by their distance from its middle, children in the order of parents.
 
     Returns None if the links form no tree, or a tree that is a line.
     """

@@ -178,7 +178,7 @@ def _line(result: GateResult) -> GateLine:
 def _chart(number: int, trend: Trend) -> Chart:
     title = f"{trend.metric.title[:1].upper()}{trend.metric.title[1:]}, {trend.cell}"
     nights = counted(len(trend.nights), "night")
-    words = f"{nights} on this machine. A line is the middle of an arm's runs, the band their range."
+    words = f"{nights} on this machine. Lines show the median of an arm's runs, bands their range."
     measured = any(value is not None for line in trend.lines for value in line.middle)
     few = "One night makes no trend." if len(trend.nights) == 1 and measured else "No run has this figure."
     draw = (lambda: draw_trend(trend)) if len(trend.nights) > 1 and measured else None

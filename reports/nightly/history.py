@@ -64,7 +64,7 @@ class NightlyHistory:
 def environment(info: RunInfo) -> str:
     """Return eight hexadecimal digits that identify the machine, its kernel, Java, and where the brokers run.
 
-    Memory counts in whole GiB, as that of a virtual machine varies slightly from day to day.
+    Memory is rounded to whole GiB, as the memory of a virtual machine varies slightly from day to day.
     """
     machine = machine_of(info)
     machine["memory_bytes"] = round(float(machine.get("memory_bytes", 0)) / GIB)
@@ -145,7 +145,7 @@ MOST_NIGHTS = 60
 
 @dataclass(frozen=True)
 class TrendLine:
-    """One arm. Three values per night: minimum, median and maximum of its runs; None without runs."""
+    """One arm, with three values per night: minimum, median and maximum of the runs; None without runs."""
 
     name: str
     style: int

@@ -1,8 +1,8 @@
 """Judges the gates of a night, and decides its result.
 
 Gates against the reference are judged together, under Holm, and the checks of each run separately. Only a decided gate
-is red: a gate fails if a check of a candidate's run failed, or if the candidate is beyond the gate's limit and the
-test against that limit holds under Holm over all such tests of the night.
+is red: a gate fails if a check of a candidate's run failed, or if the candidate is beyond the gate's limit and the test
+against that limit holds under Holm over all these tests of the night.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ class NightlyCell:
 
     ``checks``: gates that are checks of every run. ``trouble``: the reason for a missing comparison, else ''.
     ``setup``: identifies the varied option and the options of the runs. Trends only join nights with the same setup.
-    ``candidates``: the planned arms after the reference, by name. They are needed only if there is no comparison.
+    ``candidates``: the planned arms after the reference, by name. Needed only without a comparison.
     """
 
     scenario: str
@@ -69,7 +69,10 @@ class GateResult:
 
 @dataclass(frozen=True)
 class _GateTest:
-    """One gate against the reference, for one candidate. ``p``: of the test that the ratio is at the gate's limit."""
+    """One gate against the reference, for one candidate.
+
+    ``p``: p value of the hypothesis that the ratio is at the gate's limit.
+    """
 
     cell: NightlyCell
     gate: RelativeGate

@@ -58,7 +58,7 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "
 
 
 def safe_in_script(text: str) -> str:
-    """Escape JSON so that an HTML parser does not find the end of its element inside it."""
+    """Escape JSON so that an HTML parser does not find the end of the script element inside it."""
     for character, escape in UNSAFE.items():
         text = text.replace(character, escape)
     return text
@@ -68,7 +68,7 @@ _ENTITIES = {ord(character): f"&#{ord(character)};" for character in "&\\|<>*_`[
 
 
 def plain(text: str) -> str:
-    """Nothing of a run's text is markup, and none of it ends a line."""
+    """Escape text of a run for Markdown, on one line."""
     return text.translate(_ENTITIES)
 
 

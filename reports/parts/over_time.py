@@ -1,4 +1,4 @@
-"""Charts over time: the steps of their axis, the faults behind them, their lines and the equivalent table."""
+"""Charts over time: steps of the time axis, faults in the background, lines, and the equivalent table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -195,7 +195,7 @@ def mean_of_steps(by_second: dict[int, int], backdrop: Backdrop) -> tuple[float 
 
 
 def series_table(caption: str, timeline: TimeSeries, empty: str) -> Table:
-    """Return a row per step and a column per line, without the steps in which nothing was recorded."""
+    """Return a row per step and a column per line. Steps without a recorded value are left out."""
     lines = [(panel.name, line) for panel in timeline.panels for line in panel.lines]
     titles = [f"{panel}: {line.name}" if panel else line.name for panel, line in lines]
     columns = (Column("Second", 0), *(Column(f"{title} ({timeline.unit})", timeline.decimals) for title in titles))
@@ -302,7 +302,7 @@ def _draw_panel(axes: Axes, timeline: TimeSeries, panel: Panel, topmost: bool) -
 
 
 def _draw_line(axes: Axes, timeline: TimeSeries, line: Line) -> None:
-    """Draw each value in the middle of its step. A step without a value is a gap."""
+    """Draw each value in the middle of the step. Steps without a value are gaps."""
     half = timeline.backdrop.step_s / 2
     xs = [start + half for start in timeline.starts]
     ys = [nan if value is None or (timeline.log_y and value <= 0) else value for value in line.values]

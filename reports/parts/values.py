@@ -30,7 +30,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. ``empty``: a sentence shown if there are no rows; ``sortable``: whether the reader can sort it."""
+    """A table. ``empty``: a sentence shown if the table has no rows; ``sortable``: whether the reader can sort it."""
 
     caption: str
     columns: tuple[Column, ...]

@@ -25,9 +25,9 @@ BUSY = 0.8
 DRIFT = 1.5
 BACKLOG = 1.05
 HIDES_WAITS = (
-    "The load was closed: each producer sent as soon as its last send was answered. While a broker is slow or away, it "
-    "gets fewer messages, and no message waits to be sent: this latency hides waits. Use fixed or Poisson arrivals to "
-    "measure what a caller experiences."
+    "The load was closed: each producer sent as soon as its last send was answered. A slow or absent broker gets fewer "
+    "messages, and no message waits to be sent, so this latency hides waiting times. Use fixed or Poisson arrivals to "
+    "measure the latency that a caller experiences."
 )
 CORES = ("cores", "cpu_count", "logical_cores", "cpus")
 ONE_HOST = ("processes", "containers")
@@ -69,7 +69,7 @@ def of_the_generator(summary: Summary) -> Iterator[str]:
     if due and received and received > due * BACKLOG:
         yield (
             f"More was received ({significant(received)}/s) than was due ({significant(due)}/s) in the load: it began "
-            "with a backlog from the warm-up, and its throughput is not that of a steady state."
+            "with a backlog from the warm-up, so its throughput is not a steady state."
         )
     error_ms = summary["clocks"].get("error_bound_ms", 0)
     if error_ms:
@@ -136,9 +136,9 @@ def of_the_machine(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator
         return
     stolen, busy = (used_share(resources, metric, load_s, cores) for metric in ("steal_ns", "cpu_busy_ns"))
     if stolen > MUCH_STEAL:
-        yield f"The host of this virtual machine took {share(stolen, 1)} of its CPU time away (steal)."
+        yield f"The host of this virtual machine took away {share(stolen, 1)} of the CPU time (steal)."
     if busy > BUSY:
-        yield f"The machine was {share(busy, 1)} busy during the load: what queues may be waiting for a core."
+        yield f"The machine was {share(busy, 1)} busy during the load: queues may have grown while waiting for a core."
 
 
 def used_share(resources: pa.Table, metric: str, load_s: float, cores: int) -> float:
@@ -223,14 +223,14 @@ def of_messages_in_doubt(messages: Messages) -> str:
     receptions = recovered + messages["in_doubt_not_received"]
     if receptions <= in_doubt:
         return f"{stayed} {recovered:,} of them were still received."
-    return f"{stayed} Of their {receptions:,} receptions, {recovered:,} took place all the same."
+    return f"{stayed} Of their {receptions:,} receptions, {recovered:,} still took place."
 
 
 def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
     messages = summary["messages"]
     if summary["foreign_leftovers"]:
         foreign = counted(summary["foreign_leftovers"], "message", "messages")
-        yield f"{foreign} on the brokers' queues are not of this run. They count for nothing."
+        yield f"{foreign} on the brokers' queues are not of this run. They do not count."
     if messages["unconfirmed"]:
         unconfirmed = counted(messages["unconfirmed"], "message was", "messages were")
         yield (

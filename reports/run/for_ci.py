@@ -50,7 +50,7 @@ def unknown_reason(check: CheckResult, summary: Summary) -> str:
 
 
 def _told_by_checks(summary: Summary) -> bool:
-    """A pass is told by checks that all passed, another verdict by a check of that outcome."""
+    """Whether the checks explain the verdict: all passed for a pass, otherwise one has the verdict's outcome."""
     by_aborts = {"unknown" if abort["confirmed"] is False else "fail" for abort in summary["aborted"]}
     return summary["verdict"] in {check["outcome"] for check in summary["checks"]} | by_aborts
 

@@ -23,10 +23,10 @@ MEANING = {
     "fail": ("Failed", "At least one check did not hold, nothing arrived, or what arrived was corrupted."),
     "unknown": ("Unknown", "At least one check could not be decided: this is not a pass."),
     "invalid": ("Invalid", "No result: the reasons say why. The figures below serve diagnosis only."),
-    "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover what was run."),
+    "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover the part before."),
 }
 
-ABORTED = "The load was aborted by --abort-on: this is not a pass. The figures cover what was run."
+ABORTED = "The load was aborted by --abort-on: this is not a pass. The figures cover the part before."
 
 ODD = titles(
     Messages,
@@ -75,7 +75,7 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
 
 
 def _meaning_of_a_pass(messages: Messages) -> str:
-    """Return the meaning of a pass with irregular messages that no check forbids; '' without such messages."""
+    """Return the meaning of a pass with irregular messages that no check forbids; empty without irregular messages."""
     odd = [f"{messages[name]:,} {words}" for name, words in ODD.items() if messages[name]]  # type: ignore[literal-required]
     return f"Every check held. Also seen, and not forbidden by any check: {joined(odd)}." if odd else ""
 
@@ -208,7 +208,7 @@ def _timed(summary: Summary, label: str, name: str, value_ms: float | None, note
 
 def _one_in(latency: Latency, share: int) -> str:
     if latency["count"] < 10 * share:
-        return f"One message in {share:,} took longer. Fewer than ten did, so there is no figure."
+        return f"One message in {share:,} took longer. These are fewer than ten, so the figure is left out."
     return f"One message in {share:,} took longer."
 
 

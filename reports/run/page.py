@@ -158,9 +158,9 @@ def latency_section(results: Results, behind: Backdrop) -> Section:
         chart_over_time(
             "latency-time",
             "Latency over time",
-            "Due → received, by the second in which the message was due."
+            "Due → received, by the second when the message was due."
             if measure == DUE
-            else "Sent → received, by the second in which the message was sent.",
+            else "Sent → received, by the second when the message was sent.",
             latency(table, behind, measure),
             NOTHING_RECEIVED,
         ),

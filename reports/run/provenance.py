@@ -66,7 +66,7 @@ def _connection_mode(settings: Mapping[str, object]) -> str:
 
 
 def recorders(run: RunInfo) -> str:
-    """How many, not where: a report may be published, so it names no host."""
+    """Return the number of recording processes, without host names, as reports may be published."""
     hosts = len({process.host for process in run.processes})
     processes = counted(len(run.processes), "process", "processes")
     return f"{processes} on {counted(hosts, 'host')}" if hosts else ABSENT
@@ -123,7 +123,7 @@ def named(caption: str, values: Mapping[str, object]) -> Table:
     """Settings, versions or the machine: all values of run.json that are set."""
     set_values = {name: value for name, value in values.items() if value is not None and value != ""}
     rows = tuple((readable(name), _shown(name, value)) for name, value in set_values.items())
-    return Table(caption, NAME_VALUE, rows, "run.json says nothing of it.")
+    return Table(caption, NAME_VALUE, rows, "run.json has no entry.")
 
 
 def readable(name: str) -> str:

@@ -100,7 +100,7 @@ def test_other_figures_can_be_primary(slower: list[Path], tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "0 runs: a comparison takes at least two"),
+        ([], "0 runs: a comparison needs at least two"),
         (["0", "1", "--primary", "latency_ms.due_to_received.p98"], "did you mean latency_ms.due_to_received.p9"),
         (["0", "2"], "all runs were made alike, which is one arm"),
         (["0", "1", "2"], "block 2 is not complete, as it has no run of hub-and-spoke"),

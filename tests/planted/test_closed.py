@@ -47,9 +47,9 @@ def test_the_report_says_that_latency_hides_waits(closed: Outcome) -> None:
     page = (closed.run / "report.html").read_text(encoding="utf-8")
     words = " ".join(page.split())
     assert "The load was closed, so this latency hides waits." in words
-    assert "this latency hides waits. Use fixed or Poisson arrivals" in words
+    assert "this latency hides waiting times. Use fixed or Poisson arrivals" in words
     assert "closed: each producer sends as soon as its last send is answered" in words
-    assert "Sent → received, by the second in which the message was sent." in words
+    assert "Sent → received, by the second when the message was sent." in words
     assert "Due → received" not in words
     assert "due → received" not in words
 

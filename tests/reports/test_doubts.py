@@ -78,7 +78,7 @@ def test_brokers_elsewhere_are_not_host_limited(tmp_path: Path) -> None:
 def test_steal_is_told_from_one_per_cent(tmp_path: Path) -> None:
     assert "(steal)" not in doubts_of(tmp_path, Plan(load_s=10))
     busy = Plan(load_s=10, steal_ns=60_000_000.0, seed=3)
-    assert "of its CPU time away (steal)." in doubts_of(tmp_path / "stolen", busy)
+    assert "of the CPU time (steal)." in doubts_of(tmp_path / "stolen", busy)
 
 
 @given(st.floats(0.0, 3.0), st.floats(0.0, 3.0), st.sampled_from([1, 2, 16]))

@@ -312,7 +312,7 @@ def test_runs_that_are_alike_are_one_arm(tmp_path: Path) -> None:
 
 def test_fewer_than_two_runs_or_one_named_twice_are_refused(tmp_path: Path) -> None:
     folder = write_planted(tmp_path, "only")
-    with pytest.raises(UserError, match="1 run: a comparison takes at least two"):
+    with pytest.raises(UserError, match="1 run: a comparison needs at least two"):
         read_runs([folder])
     with pytest.raises(UserError, match="named twice"):
         read_runs([folder, tmp_path / "." / "only"])

@@ -189,7 +189,8 @@ def test_kept_verdicts_that_cannot_be_read_are_one_error_and_no_page(session_mad
     result = session_made.compare()
     assert result.exit_code == 2
     assert (
-        f"{session_made.folder / FIRST_VERDICTS_FILE}: cannot be read (scenario is None), and it holds" in result.output
+        f"{session_made.folder / FIRST_VERDICTS_FILE}: cannot be read (scenario is None), and it contains"
+        in result.output
     )
     assert not (session_made.out / "page.html").exists()
 

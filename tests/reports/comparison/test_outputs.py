@@ -279,7 +279,10 @@ def test_the_page_of_several_scenarios_has_each_ones_charts_runs_and_files(under
     ("run", "refusal"),
     [
         ({"topology": "tree"}, "scenario failover has the arms mesh and tree, but steady has mesh and hub-and-spoke"),
-        ({"protocol": "amqp"}, "protocol is amqp in f-0, but stomp in run-1-0: runs of all scenarios of one page"),
+        (
+            {"protocol": "amqp"},
+            "protocol is amqp in f-0, but stomp in run-1-0: it must be equal in the runs of all scenarios",
+        ),
         ({"machine": {"cores": 8}}, "machine.cores is 8 in f-0, but 2 in run-1-0"),
     ],
 )
@@ -307,7 +310,7 @@ def test_several_commits_of_the_harness_are_doubted(tmp_path: Path) -> None:
 
 def test_a_run_alone_of_its_scenario_cannot_be_compared(tmp_path: Path) -> None:
     runs = [write_planted(tmp_path, "a"), write_planted(tmp_path, "b", Planted("ring", run={"scenario": "failover"}))]
-    with pytest.raises(UserError, match="scenario steady has one run, a, and runs are compared with others"):
+    with pytest.raises(UserError, match="scenario steady has one run, a, and a comparison needs runs"):
         compared(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False))
 
 
