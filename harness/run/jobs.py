@@ -6,14 +6,16 @@ Each runs under a guard, which ends the job whenever the harness ends.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from records.analysis_command import SCRATCH, analysis_command, is_local, java_folder
 from records.environment import for_job
-from records.errors import RunUnreadable, UserError, about
+from records.errors import RunUnreadable, RunUnwritable, UserError, about, explained
 from records.files import remove_file
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
@@ -22,16 +24,18 @@ from topologies.runtimes import java
 from topologies.runtimes.processes import guard
 
 TAIL_LINES = 15
+DISK_IS_FULL = "; the disk of {} is full: free some space there"
+DISK_IS_FULL_BYTES = 1_000_000
 JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
 
 def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], None]) -> int:
     """Analyse a run, and return the exit status of its verdict (`records.summary.EXIT_STATUS`). Raises UserError."""
-    with about("analysis: "):
+    with about("analysis: "), _writing(run):
         environment = for_job(os.environ, local=is_local(master))
         environment |= java.spark_environment(java.find_java(), java_folder(run.path))
     command = analysis_command([run.path], master)
-    with temporary_folder(SCRATCH) as scratch:
+    with _writing(run), temporary_folder(SCRATCH) as scratch:
         environment["TMPDIR"] = str(scratch)
         log = run.path / "logs" / "analysis.log"
         again = f"`brokerbench analyse {run.path}` analyses the run again"
@@ -46,14 +50,28 @@ def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], Non
 def report(run: RunDirectory, other_files: Mapping[str, Path], progress: Callable[[str], None]) -> None:
     """Write report.html of an analysed run, and the files that options name. Raises UserError."""
     arguments = [word for option, path in other_files.items() for word in (option, str(path))]
-    _make(
-        [run.report_path, *other_files.values()],
-        [sys.executable, "-m", "reports", str(run.path), *arguments],
-        for_job(os.environ, local=True),
-        run.path / "logs" / "report.log",
-        progress,
-        f"`brokerbench report {run.path}` makes it again",
-    )
+    with _writing(run):
+        _make(
+            [run.report_path, *other_files.values()],
+            [sys.executable, "-m", "reports", str(run.path), *arguments],
+            for_job(os.environ, local=True),
+            run.path / "logs" / "report.log",
+            progress,
+            f"`brokerbench report {run.path}` makes it again",
+        )
+
+
+@contextmanager
+def _writing(run: RunDirectory) -> Iterator[None]:
+    """Raise RunUnwritable for errors of the disk, which may have filled during the load."""
+    try:
+        yield
+    except UserError:
+        raise
+    except OSError as error:
+        why, next_step = explained(error)
+        next_step = next_step.replace("run again", f"run `brokerbench analyse {run.path}`")
+        raise RunUnwritable(f"{run.path}: its results cannot be written: {why}; {next_step}") from error
 
 
 def last_words(run: RunDirectory) -> list[str]:
@@ -107,7 +125,8 @@ def _make(
     if missing:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         last_lines = "\n".join([line for line in lines if not JAVA_STACK.match(line)][-TAIL_LINES:])
-        what = f"{missing[0]} was not written; its job {guard.ending(status)}"
+        full = DISK_IS_FULL.format(log.parent) if shutil.disk_usage(log.parent).free < DISK_IS_FULL_BYTES else ""
+        what = f"{missing[0]} was not written; its job {guard.ending(status)}{full}"
         raise UserError(f"{what}:\n{last_lines}\nsee {log}; {again}")
     return status
 

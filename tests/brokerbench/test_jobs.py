@@ -1,8 +1,10 @@
 """Checks that the command line distinguishes the exit status of a verdict from a failed analysis."""
 
+import errno
 import json
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -91,6 +93,28 @@ def test_a_killed_analysis_has_no_status_of_a_verdict(
     missing = "summary.json" if before == "summary" else "analysis.sha256"
     assert str(of_a_run.value).startswith(f"{missing} was not written; its job {KILLED}:")
     assert str(of_a_run.value).endswith(f"; `brokerbench analyse {run.path}` analyses the run again")
+
+
+def test_a_disk_that_stays_full_is_one_sentence(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> dict[str, str]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("topologies.runtimes.java.spark_environment", full)
+    with pytest.raises(UserError) as caught:
+        jobs.analyse(run, None, lambda _line: None)
+    assert str(caught.value) == (
+        f"analysis: {run.path}: its results cannot be written: No space left on device; free space on its disk and run "
+        f"`brokerbench analyse {run.path}`"
+    )
+
+
+def test_a_job_without_disk_space_names_the_disk(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log is empty then."""
+    stand_in(monkeypatch, "import sys; sys.exit(1)")
+    monkeypatch.setattr(jobs, "analysis_command", stored_runs.analysis_command)
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: Mock(free=0))
+    with pytest.raises(UserError, match=f"status 1; the disk of {run.path / 'logs'} is full: free some space there:"):
+        jobs.analyse(run, None, lambda _line: None)
 
 
 def test_an_analysis_killed_at_its_end_keeps_its_verdict(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
