@@ -134,7 +134,8 @@ def opening(anchor: str, title: str, description: str, view_box: str, css: str =
 
 
 def slim(body: str) -> str:
-    """Without comments, unused ids, turns by no angle, and the font list that Matplotlib repeats on each text."""
+    """Remove comments, unused ids, turns by no angle, and the font list that Matplotlib repeats on each text. Shorten
+    the paths."""
     body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = body.replace("xlink:href=", "href=").replace('xmlns:xlink="http://www.w3.org/1999/xlink"', "")
@@ -144,7 +145,41 @@ def slim(body: str) -> str:
     used = set(re.findall(r"#([\w-]+)[\")]", body))
     body = re.sub(r' id="([^"]+)"', lambda match: match[0] if match[1] in used else "", body)
     body = re.sub(r"\n\s*", "\n", body)
-    return re.sub(r"(\d\.\d\d)\d+", r"\1", body)
+    body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)
+    return re.sub(r' d="([^"]*)"', lambda match: f' d="{short_path(match[1])}"', body)
+
+
+def short_path(data: str) -> str:
+    """The same path in fewer characters: ``H`` and ``V`` for horizontal and vertical lines, one for each straight run.
+
+    ``data``: a path in Matplotlib's form, with absolute coordinates.
+    """
+    parts: list[str] = []
+    last: tuple[float, float] | None = None
+    run: tuple[str, bool] | None = None  # of the last line: its command, and whether it leads to higher values
+    for command, *numbers in (part.split() for part in re.findall(r"[A-Za-z][^A-Za-z]*", data)):
+        values = [float(number) for number in numbers]
+        if command not in "ML" or len(values) != 2:
+            parts.append(command + " ".join(map(_short, values)))
+            last = (values[-2], values[-1]) if len(values) > 1 else None
+            run = None
+            continue
+        x, y = values
+        if command == "L" and last is not None and (y == last[1] or x == last[0]):
+            line = ("H", x > last[0]) if y == last[1] else ("V", y > last[1])
+            if line == run:
+                parts.pop()
+            run = line
+            parts.append(line[0] + _short(x if line[0] == "H" else y))
+        else:
+            run = None
+            parts.append(f"{command}{_short(x)} {_short(y)}")
+        last = (x, y)
+    return "".join(parts)
+
+
+def _short(number: float) -> str:
+    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def themed(body: str) -> str:
