@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install setup bench test test-rest test-all nightly-tests router-tests lint types docs lock clean
+.PHONY: help install install-otlp setup bench test test-rest test-all nightly-tests router-tests lint types docs lock clean
 
 SCENARIO ?= scenarios/steady.py
 TOPOLOGY ?= mesh
@@ -42,6 +42,9 @@ router-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the tests that t
 	$(BIN)/python -m pytest -v -m router $(ARGS)
 
 install: .venv/.installed .venv/.installed-amqp ## Make .venv with what runs need and nothing else
+
+install-otlp: install ## Add OpenTelemetry's exporter, which --otlp needs
+	@$(FROM_LOCK) -r requirements-otlp.lock
 
 setup: .venv/.installed-dev .venv/.installed-amqp ## Make .venv with everything that tests and development need
 
@@ -101,7 +104,8 @@ lock: ## Remake the lock files from pyproject.toml (keeps the versions that stil
 	$(COMPILE) $(UPGRADE) pyproject.toml --constraint requirements-build.lock --output-file requirements.lock
 	$(COMPILE) $(UPGRADE) pyproject.toml --extra amqp --constraint requirements.lock --output-file requirements-amqp.lock
 	$(COMPILE) $(UPGRADE) --group amqp-build --constraint requirements-amqp.lock --output-file requirements-amqp-build.lock
-	$(COMPILE) $(UPGRADE) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) $(UPGRADE) pyproject.toml --extra otlp --constraint requirements.lock --output-file requirements-otlp.lock
+	$(COMPILE) $(UPGRADE) pyproject.toml --extra otlp --group dev --constraint requirements-otlp.lock --output-file requirements-dev.lock
 
 clean: ## Remove .venv and every cache (runs/ stays)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build spark-warehouse *.egg-info

@@ -20,6 +20,7 @@ everything() {
   step compiler bash .ci/install-compiler.sh
   step setup make setup
   step toxiproxy bash .ci/install-toxiproxy.sh
+  step prometheus bash .ci/install-prometheus.sh
   step "broker image" bash .ci/docker-engine.sh image
 }
 

@@ -131,6 +131,8 @@ class Lifecycle:
         self._web: web.Web | None = None
         self._live = LiveModel(self.snapshot)
         self._servers: list[WSGIServer] = []
+        self._otlp_events: bool | None = None  # whether the collector of --otlp accepts events; None without --otlp
+        self._push: Any = None  # harness.live.otlp.OtlpPush of the current run
         self.refusal = ""
         self._last_line = ""
         self._signals = 0
@@ -204,7 +206,10 @@ class Lifecycle:
         namespace.spawn_rate = namespace.spawn_rate or (max(100, wanted // 4) if self._plan.options.clients else 100)
 
     def _serve_live(self, namespace: Any) -> None:
-        """Start serving the page and the metrics, as the options say. Ends the process if a port is taken."""
+        """Start serving the page and the metrics, as the options say, and try the collector.
+
+        Ends the process if a port is taken, or if the collector accepts nothing.
+        """
         assert self._plan is not None, "`check` has made it"
         options = self._plan.options
         try:
@@ -217,6 +222,10 @@ class Lifecycle:
                 self._servers.append(serve_page(self._live, options.live_port, options.runs))
             if options.metrics_port:
                 self._servers.append(serve_metrics(self._live, options.metrics_port))
+            if options.otlp:
+                from harness.live.otlp import require_collector  # OpenTelemetry's packages are optional
+
+                self._otlp_events = require_collector(options.otlp)
         except UserError as error:
             self.reject(error, namespace.processes)
         if self._watched:
@@ -224,8 +233,8 @@ class Lifecycle:
 
     @property
     def _watched(self) -> bool:
-        """Whether a page or a scrape may read the run while it goes on."""
-        return self._web is not None or bool(self._servers)
+        """Whether a page, a scrape or a push may read the run while it goes on."""
+        return self._web is not None or bool(self._servers) or self._otlp_events is not None
 
     # -- the web UI (harness.web.RunControl) ----------------------------------------------------------------------
 
@@ -283,6 +292,7 @@ class Lifecycle:
         environment.runner.update_state(STATE_SPAWNING)  # so that the web UI shows it and can stop it
         try:
             self._controller = self._shown = self._conduct(environment)
+            self._begin_push(self._controller)
             self._controller.begin()
         except UserError as error:
             if self._web:
@@ -318,8 +328,23 @@ class Lifecycle:
         process = "master" if distributed_run else "main"
         return RunController(run_plan, load_generators, process, self._reroute, watched=self._watched)
 
+    def _begin_push(self, controller: RunController) -> None:
+        """Push the run to the collector of ``--otlp`` from now on. Each run has separate attributes."""
+        address = controller.plan.options.otlp
+        if address and self._otlp_events is not None:
+            from harness.live.otlp import OtlpPush
+
+            self._push = OtlpPush(address, controller.snapshot, self._live.last_moment, with_events=self._otlp_events)
+
+    def _end_push(self) -> None:
+        """Push the last values of the run."""
+        push, self._push = self._push, None
+        if push:
+            push.close()
+
     def _call_off(self, environment: Any) -> None:
         """Spawn no users: end the greenlet that would spawn them, and a headless Locust."""
+        self._end_push()
         self._controller = None
         gevent.spawn(self._end_users).link(lambda _: self._idle.set())
         raise gevent.GreenletExit
@@ -378,6 +403,7 @@ class Lifecycle:
             controller.finish()
             self._end_with(controller.exit_status)
         finally:
+            self._end_push()
             self._controller = None
             self._last = controller
             self._idle.set()
@@ -412,6 +438,7 @@ class Lifecycle:
         if self._controller:
             self._controller.abandon()
             self._end_with(EXIT_STATUS["interrupted"])
+        self._end_push()
 
     def on_quit(self, **_: Any) -> None:
         """Print the last lines on the terminal, after Locust's tables."""

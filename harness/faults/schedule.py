@@ -25,6 +25,7 @@ from topologies.runtimes.contract import Runtime, RuntimeFailed
 log = logging.getLogger("brokerbench")
 
 FAILED = "failed"
+STAGES = ("began", "effective", "ended", "restored", FAILED)
 
 
 @dataclass
@@ -60,6 +61,8 @@ class FaultSchedule:
             threading.Thread(target=self._apply, args=(index, fault), daemon=True) for index, fault in enumerate(faults)
         ]
         self.states = ["planned"] * len(faults)  # or: going on, over, failed: why
+        self._moments: list[Moments | None] = [None] * len(faults)  # None for a fault that has not begun
+        self._failed_ns: list[int | None] = [None] * len(faults)
         self.not_due: list[str] = []  # a sentence for each fault that was not due before the load ended
         self._load_began_ns = 0
         self._began_ns: list[int] = []  # for each fault; for a broker that joins, also the time when it began to leave
@@ -87,6 +90,13 @@ class FaultSchedule:
                 thread.join()
         while self._left:
             self._bring_back(self._left.pop())
+
+    def stages_ns(self) -> list[dict[str, int]]:
+        """Return the monotonic times of each fault's `STAGES` so far. A fault that failed may not have begun."""
+        return [
+            {stage: at_ns for stage, at_ns in zip(STAGES, (*_stages(moments), failed_ns), strict=True) if at_ns}
+            for moments, failed_ns in zip(self._moments, self._failed_ns, strict=True)
+        ]
 
     def expected_down(self) -> frozenset[str]:
         """Return the brokers that a fault has taken down, or is about to, and that do not serve again yet.
@@ -140,9 +150,11 @@ class FaultSchedule:
         else:
             self.states[index] = "going on"
             with self._one_at_a_time[fault.target]:
+                self._moments[index] = moments
                 error = self._guarded(fault, moments)
         self.states[index] = f"{FAILED}: {error}" if error else "going on" if fault.is_forever else "over"
         if error:
+            self._failed_ns[index] = time.perf_counter_ns()
             log.warning("fault %s of %s: %s", fault.kind, fault.target, error)
         self._recorder.fault(
             fault.kind,
@@ -236,6 +248,12 @@ class FaultSchedule:
     def _say(self, fault: Fault, state: str) -> None:
         at_s = (time.perf_counter_ns() - self._load_began_ns) / NS_PER_S
         log.info("fault %s of %s, %.1f s into the load: %s", fault.kind, fault.target, at_s, state)
+
+
+def _stages(moments: Moments | None) -> tuple[int | None, int | None, int | None, int | None]:
+    if moments is None:
+        return (None, None, None, None)
+    return (moments.began_ns, moments.effective_ns, moments.ended_ns, moments.restored_ns)
 
 
 def _since_s(began_ns: int, ended_ns: int) -> str:

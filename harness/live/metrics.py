@@ -1,6 +1,11 @@
-"""Formats the current run's figures as Prometheus text, for scrapes of the web UI."""
+"""Declares the metrics of the current run once, and formats them as Prometheus text.
 
-from collections.abc import Iterable, Iterator, Mapping
+`harness.live.otlp` pushes the same metrics to a collector.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -10,16 +15,111 @@ from harness.live.history import Moment
 from harness.run.snapshot import UP, Snapshot
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
-READ = {  # metric of the samples -> (name, help)
-    ("broker", "connections"): ("broker_connections", "Connections as the broker counts them."),
-    ("broker", "heap_used_bytes"): ("broker_heap_used_bytes", "Heap that the broker's JVM uses."),
-    ("queue", "depth"): ("queue_messages", "Messages on a queue, unacknowledged ones included."),
-    ("bridge", "dequeue_count"): ("bridge_forwarded_total", "Messages that a bridge has forwarded."),
-}
-
+COUNTER = "_total"
+"""Ending of the name of a metric that only increases."""
 
 Values = Iterable[tuple[Mapping[str, str], float]]
 """(labels, value)"""
+
+
+@dataclass(frozen=True)
+class LiveMetric:
+    """A metric of the current run. ``values``: from its snapshot and its last second; None after the load."""
+
+    name: str
+    help: str
+    values: Callable[[Snapshot, Moment | None], Values]
+
+    @property
+    def is_counter(self) -> bool:
+        return self.name.endswith(COUNTER)
+
+
+def _run(snapshot: Snapshot, last: Moment | None) -> Values:
+    labels = ("run_id", "scenario", "topology", "runtime")
+    return [({label: getattr(snapshot, label) for label in labels}, 1)]
+
+
+def _brokers_up(snapshot: Snapshot, last: Moment | None) -> Values:
+    return [({"broker": broker}, int(state == UP)) for broker, state in snapshot.brokers.items()]
+
+
+def _clients(snapshot: Snapshot, last: Moment | None) -> Values:
+    connected = sorted(snapshot.connected.items())
+    return [({"group": group, "broker": broker}, clients) for (group, broker), clients in connected]
+
+
+def _faults(snapshot: Snapshot, last: Moment | None) -> Values:
+    """Return whether each fault is active. Repetitions of a fault are one series."""
+    active: dict[tuple[str, str], bool] = {}
+    for fault in snapshot.faults:
+        active[fault.kind, fault.target] = active.get((fault.kind, fault.target), False) or fault.state == "going on"
+    return [({"kind": kind, "target": target}, int(is_on)) for (kind, target), is_on in active.items()]
+
+
+def _latency(snapshot: Snapshot, last: Moment | None) -> Values:
+    if last is None or last.p50_ms is None or last.p99_ms is None:
+        return []
+    return [({"quantile": "0.5"}, last.p50_ms), ({"quantile": "0.99"}, last.p99_ms)]
+
+
+def _readings(kind: str, metric: str, snapshot: Snapshot, last: Moment | None) -> Values:
+    """Return a metric of the samples, by broker and by subject, such as a queue."""
+    return [
+        ({"broker": broker, **({kind: subject} if subject else {})}, reading.now.value)
+        for (broker, of_kind, subject, name), reading in sorted(snapshot.current_readings().items())
+        if (of_kind, name) == (kind, metric)
+    ]
+
+
+RUNNING = LiveMetric(
+    "brokerbench_running", "1 while a run is active.", lambda snapshot, _: [({}, int(not snapshot.over))]
+)
+METRICS = (
+    RUNNING,
+    LiveMetric("brokerbench_run_info", "The current run, or the last one.", _run),
+    LiveMetric(
+        "brokerbench_messages_sent_total",
+        "Messages sent, attempts not counted.",
+        lambda snapshot, _: [({}, snapshot.tally.sent)],
+    ),
+    LiveMetric(
+        "brokerbench_messages_settled_total",
+        "Messages whose outcome is known.",
+        lambda snapshot, _: [({}, snapshot.tally.settled)],
+    ),
+    LiveMetric(
+        "brokerbench_messages_received_total", "Deliveries.", lambda snapshot, _: [({}, snapshot.tally.received)]
+    ),
+    LiveMetric(
+        "brokerbench_broker_up",
+        "1 while the broker serves: it runs, is not frozen, and logs clients in again after a fault.",
+        _brokers_up,
+    ),
+    LiveMetric("brokerbench_clients_connected", "Clients that are connected, by themselves.", _clients),
+    LiveMetric("brokerbench_fault_active", "1 while a fault goes on.", _faults),
+    LiveMetric("brokerbench_latency_due_to_received_ms", "Of the last whole second.", _latency),
+    LiveMetric(
+        "brokerbench_broker_connections",
+        "Connections as the broker counts them.",
+        partial(_readings, "broker", "connections"),
+    ),
+    LiveMetric(
+        "brokerbench_broker_heap_used_bytes",
+        "Heap that the broker's JVM uses.",
+        partial(_readings, "broker", "heap_used_bytes"),
+    ),
+    LiveMetric(
+        "brokerbench_queue_messages",
+        "Messages on a queue, unacknowledged ones included.",
+        partial(_readings, "queue", "depth"),
+    ),
+    LiveMetric(
+        "brokerbench_bridge_forwarded_total",
+        "Messages that a bridge has forwarded.",
+        partial(_readings, "bridge", "dequeue_count"),
+    ),
+)
 
 
 def metrics(snapshot: Snapshot | None, last: Moment | None) -> str:
@@ -35,62 +135,21 @@ class _Scrape(CollectorRegistry):
         self._snapshot, self._last = snapshot, last
 
     def collect(self) -> Iterator[Metric]:
-        running = self._snapshot is not None and not self._snapshot.over
-        yield from _metric("running", "1 while a run is active.", [({}, int(running))])
-        if self._snapshot is not None:
-            yield from _of_run(self._snapshot, self._last if running else None)
+        if self._snapshot is None:
+            yield from _family(RUNNING, [({}, 0)])
+            return
+        last = None if self._snapshot.over else self._last
+        for metric in METRICS:
+            yield from _family(metric, metric.values(self._snapshot, last))
 
 
-def _metric(name: str, help_text: str, values: Values) -> Iterator[Metric]:
-    """Yield the metric, or nothing if it has no values."""
+def _family(metric: LiveMetric, values: Values) -> Iterator[Metric]:
+    """Yield the metric for Prometheus, or nothing if it has no values."""
     if not (values := list(values)):
         return
-    name, labels = f"brokerbench_{name}", list(values[0][0])
-    if name.endswith("_total"):
-        family: CounterMetricFamily | GaugeMetricFamily = CounterMetricFamily(name, help_text, labels=labels)
-    else:
-        family = GaugeMetricFamily(name, help_text, labels=labels)
+    labels = list(values[0][0])
+    family_of = CounterMetricFamily if metric.is_counter else GaugeMetricFamily
+    family = family_of(metric.name, metric.help, labels=labels)
     for label_values, value in values:
         family.add_metric([label_values[label] for label in labels], value)
     yield family
-
-
-def _of_run(snapshot: Snapshot, last: Moment | None) -> Iterator[Metric]:
-    run = {"run_id": snapshot.run_id, "topology": snapshot.topology, "runtime": snapshot.runtime}
-    tally = snapshot.tally
-    yield from _metric("run_info", "The current run, or the last one.", ((run, 1),))
-    yield from _metric("messages_sent_total", "Messages sent, attempts not counted.", (({}, tally.sent),))
-    yield from _metric("messages_settled_total", "Messages whose outcome is known.", (({}, tally.settled),))
-    yield from _metric("messages_received_total", "Deliveries.", (({}, tally.received),))
-    yield from _metric(
-        "broker_up",
-        "1 while the broker serves: it runs, is not frozen, and logs clients in again after a fault.",
-        tuple(({"broker": broker}, int(state == UP)) for broker, state in snapshot.brokers.items()),
-    )
-    connected = sorted(snapshot.connected.items())
-    clients = tuple(({"group": group, "broker": broker}, count) for (group, broker), count in connected)
-    yield from _metric("clients_connected", "Clients that are connected, by themselves.", clients)
-    yield from _metric("fault_active", "1 while a fault goes on.", tuple(_faults(snapshot)))
-    if last is not None and last.p50_ms is not None and last.p99_ms is not None:
-        shares = (({"quantile": "0.5"}, last.p50_ms), ({"quantile": "0.99"}, last.p99_ms))
-        yield from _metric("latency_due_to_received_ms", "Of the last whole second.", shares)
-    yield from _readings(snapshot)
-
-
-def _faults(snapshot: Snapshot) -> Iterable[tuple[Mapping[str, str], float]]:
-    """Yield whether each fault is active. Repetitions of a fault are one series."""
-    active: dict[tuple[str, str], bool] = {}
-    for fault in snapshot.faults:
-        active[fault.kind, fault.target] = active.get((fault.kind, fault.target), False) or fault.state == "going on"
-    return (({"kind": kind, "target": target}, int(is_on)) for (kind, target), is_on in active.items())
-
-
-def _readings(snapshot: Snapshot) -> Iterator[Metric]:
-    current = sorted(snapshot.current_readings().items())
-    for (kind, metric), (name, help_text) in READ.items():
-        values = tuple(
-            ({"broker": broker, **({kind: subject} if subject else {})}, reading.now.value)
-            for (broker, of_kind, subject, name_of_metric), reading in current
-            if (of_kind, name_of_metric) == (kind, metric)
-        )
-        yield from _metric(name, help_text, values)

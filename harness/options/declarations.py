@@ -626,6 +626,17 @@ class Options:
     """port on loopback where Prometheus can scrape the run at `/metrics`; see
     [running.md](running.md#watch-a-headless-run). Default: none.
     """
+    otlp: str | None = option(
+        "--otlp",
+        KEPT,
+        "address of an OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318, to push metrics, "
+        "faults and phases to",
+        in_form=False,
+        recorded=False,
+    )
+    """address of an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`, to push metrics, faults
+    and phases to; see [running.md](running.md#push-to-an-opentelemetry-collector). Default: none.
+    """
     session: str | None = option(  # the comparison that this run is made for, and the run's place in it
         "--session", KEPT, f"name of the comparison that this run belongs to, {SET_BY_COMPARE}", in_form=False
     )

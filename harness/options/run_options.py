@@ -20,6 +20,7 @@ from drivers.realtime import why_refused
 from harness.java_parts import why_no_client
 from harness.options.declarations import MOST_LETTERS, OPTIONS, REALTIME, Option, Options
 from harness.options.load_options import ChosenLoad, read_load, stated_warm_up_s
+from harness.options.otlp_address import otlp_refusals
 from harness.options.topology_rules import link_refusals
 from harness.options.user_protocols import protocols_of
 from harness.scenario import Scenario
@@ -219,6 +220,7 @@ def _require_possible(options: Options) -> None:
     _check_runs(options.runs)
     if options.spark_master and (why := why_no_master(options.spark_master)):
         raise UserError(f"--spark-master {options.spark_master}: {why}")
+    refuse_first(otlp_refusals(options.otlp, os.environ))
     for option, path in options.files.items():
         _check_file(option, path, options)
     if why := no_address_to_bind(options.bind_host, addresses_here()):

@@ -324,15 +324,19 @@ class RunController:
     def snapshot(self) -> Snapshot:
         """Return the current state of the run, for display."""
         faults = tuple(
-            FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, state)
-            for fault, state in zip(self.plan.faults, self.faults.states, strict=True)
+            FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, state, stages_ns)
+            for fault, state, stages_ns in zip(
+                self.plan.faults, self.faults.states, self.faults.stages_ns(), strict=True
+            )
         )
         return Snapshot(
             run_id=self.info.run_id,
+            scenario=self.info.scenario,
             topology=self.info.topology,
             runtime=self.info.runtime,
             state=self.info.state,
-            steps=tuple(self.info.durations_s),
+            began_ns=self.run_record.began_ns,
+            step_ends_ns=self.run_record.step_ends_ns,
             step_s=self.run_record.step_s,
             now_ns=time.perf_counter_ns(),
             over=self.concluded,

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,8 @@ class RunRecord:
     def __init__(self, directory: RunDirectory, info: RunInfo) -> None:
         self.directory = directory
         self.info = replace(info, run_id=directory.path.name)
+        self.began_ns = time.perf_counter_ns()
+        self.step_ends_ns: Mapping[str, int] = {}  # monotonic time of the end of each step, in order
         self._step_began_s = time.monotonic()
 
     @property
@@ -35,6 +38,7 @@ class RunRecord:
     def ended(self, step: str) -> None:
         """Record the duration of a step. The next step begins now."""
         self.lasted(step, self.step_s)
+        self.step_ends_ns = {**self.step_ends_ns, step: time.perf_counter_ns()}
         self._step_began_s = time.monotonic()
 
     def lasted(self, step: str, duration_s: float) -> None:

@@ -18,7 +18,8 @@ class FaultState:
     """The state of a fault.
 
     ``at_s`` and ``for_s`` are seconds of the load. ``for_s`` is None if the fault lasts until the load ends, and
-    infinite if it lasts until the run ends. ``state``: planned | going on | over | failed: REASON.
+    infinite if it lasts until the run ends. ``state``: planned | going on | over | failed: REASON. ``stages_ns``: the
+    monotonic times of its stages so far (`harness.faults.schedule.STAGES`).
     """
 
     kind: str
@@ -26,23 +27,27 @@ class FaultState:
     at_s: float
     for_s: float | None
     state: str
+    stages_ns: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """The state of a run at one moment.
 
-    ``steps``: the completed steps in order (up, prove, clients, load, drain, browse, down, …); ``step_s``: duration of
-    the current step so far. ``brokers``: up | frozen | dead | not running | not serving, by name. ``connected``: number
-    of clients by (group, broker). ``readings``: the last samples, regardless of their age. ``load_s``: None if the load
-    ends by message count. ``load_bound``: "about " or "at most " if the end depends on the course of the run.
+    ``began_ns``: when the run began; ``step_ends_ns``: when the completed steps ended, in order (up, prove, clients,
+    load, drain, browse, down, …), both on the monotonic clock; ``step_s``: duration of the current step so far.
+    ``brokers``: up | frozen | dead | not running | not serving, by name. ``connected``: number of clients by (group,
+    broker). ``readings``: the last samples, regardless of their age. ``load_s``: None if the load ends by message
+    count. ``load_bound``: "about " or "at most " if the end depends on the course of the run.
     """
 
     run_id: str
+    scenario: str
     topology: str
     runtime: str
     state: str  # of records.run.RunInfo
-    steps: tuple[str, ...]
+    began_ns: int
+    step_ends_ns: Mapping[str, int]
     step_s: float
     now_ns: int
     over: bool
@@ -58,6 +63,11 @@ class Snapshot:
     abort_conditions: tuple[ConditionState, ...] = ()
     aborts: tuple[Abort, ...] = ()
     problems: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The completed steps in order."""
+        return tuple(self.step_ends_ns)
 
     def current_readings(self) -> dict[Series, CounterReadings]:
         """Return the last samples of the load generator and of brokers that are up.

@@ -13,7 +13,10 @@ from tests.house.tree import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 WANTED = {
     "requirements.lock": PROJECT["project"]["dependencies"],
-    "requirements-dev.lock": PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["dev"],
+    "requirements-dev.lock": PROJECT["project"]["dependencies"]
+    + PROJECT["project"]["optional-dependencies"]["otlp"]
+    + PROJECT["dependency-groups"]["dev"],
+    "requirements-otlp.lock": PROJECT["project"]["dependencies"] + PROJECT["project"]["optional-dependencies"]["otlp"],
     "requirements-build.lock": PROJECT["dependency-groups"]["build"],
     "requirements-amqp.lock": PROJECT["project"]["dependencies"] + PROJECT["project"]["optional-dependencies"]["amqp"],
     "requirements-amqp-build.lock": PROJECT["dependency-groups"]["amqp-build"],
@@ -51,7 +54,8 @@ def test_each_locked_package_has_a_hash(name: str) -> None:
     ("smaller", "larger"),
     [
         ("requirements-build.lock", "requirements.lock"),  # otherwise setuptools would change while it builds pyspark
-        ("requirements.lock", "requirements-dev.lock"),
+        ("requirements.lock", "requirements-otlp.lock"),
+        ("requirements-otlp.lock", "requirements-dev.lock"),
         ("requirements.lock", "requirements-amqp.lock"),
         ("requirements-amqp-build.lock", "requirements-amqp.lock"),
     ],

@@ -18,6 +18,7 @@ PROGRAMS: Mapping[str, str] = {
     "containers": r"docker(d|-.*)?",
     "browser": r"chromium.*|google-chrome.*",
     "links": r"toxiproxy-server",
+    "prometheus": r"prometheus",
     "amqp": r"(.*-)?(cc|c\+\+|gcc|g\+\+|clang|clang\+\+|c89|c99|tcc)(-[\d.]+)?",
     "namespaces": r"ip",
     "disks": r"mkfs\.ext4",

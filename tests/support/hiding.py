@@ -1,8 +1,8 @@
 """Hides tools from a test unless its markers name them: a pytest plugin.
 
-Without the marker ``amqp`` a test cannot import proton. Without ``links``, ``containers``, ``browser``,
-``namespaces`` and ``disks`` a test cannot find these programs or a Docker engine. So a missing marker fails on the
-machine of the test's author, who has all of them. Processes that a test starts have the same limits.
+Without the marker ``amqp`` a test cannot import proton. Without ``links``, ``prometheus``, ``containers``,
+``browser``, ``namespaces`` and ``disks`` a test cannot find these programs or a Docker engine. So a missing marker
+fails on the machine of the test's author, who has all of them. Processes that a test starts have the same limits.
 """
 
 import os

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.support.prometheus import find_prometheus
 from topologies.products import PRODUCTS
 from topologies.runtimes.containers import image
 from topologies.runtimes.containers.engine import FAILURES, EngineTrouble, client_of, find
@@ -66,6 +67,7 @@ NEEDS = (
     MachineNeed("containers", "no Docker engine with the brokers' images", _images),
     MachineNeed("browser", "no Chromium", lambda: any(map(shutil.which, CHROMIUM))),
     MachineNeed("links", "no Toxiproxy", _toxiproxy),
+    MachineNeed("prometheus", "no Prometheus", lambda: find_prometheus() is not None),
     MachineNeed(
         "amqp", "no python-qpid-proton, which takes a C compiler", lambda: bool(importlib.util.find_spec("proton"))
     ),

@@ -16,10 +16,12 @@ MIB = 1 << 20
 
 IN_THE_LOAD = Snapshot(
     run_id="20261121-120000-steady-mesh-abcdef",
+    scenario="steady",
     topology="mesh",
     runtime="processes",
     state="running",
-    steps=("up", "prove", "clients"),
+    began_ns=NOW_NS - 24 * NS_PER_S,
+    step_ends_ns={step: NOW_NS - ago_s * NS_PER_S for step, ago_s in (("up", 18), ("prove", 15), ("clients", 12))},
     step_s=12.0,
     now_ns=NOW_NS,
     over=False,

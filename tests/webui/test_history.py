@@ -92,7 +92,8 @@ def test_prometheus_reads_each_figure_with_its_labels() -> None:
     assert "# TYPE brokerbench_messages_sent_total counter" in lines
     assert {
         "brokerbench_running 1.0",
-        'brokerbench_run_info{run_id="20261121-120000-steady-mesh-abcdef",runtime="processes",topology="mesh"} 1.0',
+        'brokerbench_run_info{run_id="20261121-120000-steady-mesh-abcdef",runtime="processes",'
+        'scenario="steady",topology="mesh"} 1.0',
         "brokerbench_messages_sent_total 1200.0",
         'brokerbench_broker_up{broker="b1"} 1.0',
         'brokerbench_broker_up{broker="b2"} 0.0',

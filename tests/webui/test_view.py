@@ -47,7 +47,7 @@ def test_why_a_start_was_refused_is_shown_with_and_without_a_run() -> None:
     ],
 )
 def test_the_phase_is_what_follows_the_last_step_behind_the_run(steps: tuple[str, ...], words: str) -> None:
-    assert phase(snapshot(steps=steps)) == words
+    assert phase(snapshot(step_ends_ns=dict.fromkeys(steps, NOW_NS))) == words
 
 
 def test_warm_up_and_load_are_told_on_the_loads_clock() -> None:

@@ -1,0 +1,82 @@
+"""Runs a real OpenTelemetry Collector on loopback, which writes what it receives to a file."""
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.locust_run import REPOSITORY, free_port
+from tests.support.waiting import until
+from topologies.runtimes.processes import guard
+
+START_S = 60.0
+STOP_S = 20.0
+CONFIGURATION = """
+receivers: {{otlp: {{protocols: {{http: {{endpoint: "{endpoint}"}}}}}}}}
+exporters: {{file: {{path: "{file}"}}}}
+service:
+  telemetry: {{metrics: {{level: none}}}}
+  pipelines:
+    metrics: {{receivers: [otlp], exporters: [file]}}
+    logs: {{receivers: [otlp], exporters: [file]}}
+"""
+
+
+@dataclass(frozen=True)
+class Received:
+    """What the collector wrote: OTLP as JSON, one push per line."""
+
+    file: Path
+
+    def pushes(self, part: str) -> list[dict[str, Any]]:
+        """Return the pushes of ``resourceMetrics`` or ``resourceLogs``, in order."""
+        lines = map(json.loads, self.file.read_text(encoding="utf-8").splitlines())
+        return [resource for line in lines for resource in line.get(part, ())]
+
+
+def attributes(of: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a resource, a record or a data point."""
+    return {one["key"]: next(iter(one["value"].values())) for one in of.get("attributes", ())}
+
+
+@contextmanager
+def otel_collector(folder: Path) -> Iterator[tuple[str, Received]]:
+    """Yield the collector's address and what it has received, which is complete after the block."""
+    subprocess.run(["bash", ".ci/install-otel-collector.sh"], cwd=REPOSITORY, check=True)
+    port = free_port()
+    received = Received(folder / "received.json")
+    folder.mkdir()
+    configuration = CONFIGURATION.format(endpoint=f"127.0.0.1:{port}", file=received.file)
+    (folder / "config.yaml").write_text(configuration, encoding="utf-8")
+    program = Path(sys.executable).with_name("otel-collector")
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            guard.command_line([program, "--config", folder / "config.yaml"]),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        until(lambda: _listens(port), START_S)
+        yield f"http://127.0.0.1:{port}", received
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1.0).close()
+    except OSError:
+        return False
+    return True
