@@ -87,7 +87,7 @@ def somebody_cut_off() -> Check:
 
 
 def sends_in_flight() -> Check:
-    """A premise: a client lost its connection while one of its sends was unanswered."""
+    """A premise: a client lost its connection while a send was unanswered."""
     return parse_check("recovery.in_flight >= 1", name="a send in flight")
 
 
@@ -136,7 +136,7 @@ def no_send_refused() -> Check:
 
 
 def every_send_answered() -> Check:
-    """Every durable send was answered in the end, in one of its attempts."""
+    """Every durable send was answered in the end, in some attempt."""
     return parse_check("messages.in_doubt <= 0", name="every send answered")
 
 
@@ -239,7 +239,7 @@ def _lacking(metric: str, present: Collection[Need]) -> str:
 def _nearest(metric: str, figures: Sequence[str]) -> str:
     """Return ``; did you mean 'latency_ms.due_to_received.p99'?`` for ``latency.p99``: the first figure that matches.
 
-    A figure matches if its parts begin with those of ``metric``, in the same order.
+    A figure matches if its parts begin with the parts of ``metric``, in the same order.
     """
     wanted = [plainly(part) for part in metric.split(".")]
     for figure in figures:

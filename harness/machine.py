@@ -1,4 +1,4 @@
-"""Describes the machine and the software of a run, and reports what the machine lacks for it.
+"""Describes the machine and the software of a run, and reports missing resources.
 
 The description is recorded with every run.
 """
@@ -23,11 +23,11 @@ CPU_LIMIT, MEMORY_LIMIT = Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/m
 
 
 LEAST_OPEN_FILES = 512
-"""The JVM of the analysis and the JVM of a broker each have 200 to 300 files open."""
+"""The JVMs of the analysis and of each broker have 200 to 300 files open."""
 FILES_BESIDE_CLIENTS = 256
 MIB = 1 << 20
 LARGEST_FILE_MIB, LEAST_FREE_MIB = 64, 1
-"""Sizes for a small run: its largest file, which is a broker's journal, and what the shortest run stores in all."""
+"""Sizes for a small run: the largest file, which is a broker's journal, and the total data of the shortest run."""
 LOCALHOST = "localhost"
 
 
@@ -98,7 +98,7 @@ def why_no_temporary_files() -> str:
 
 
 def why_too_small_files() -> str:
-    """Return why this process may not write files as large as those of a run; '' if it may."""
+    """Return why this process cannot write files of the size that a run needs; empty if it can."""
     most_bytes = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if most_bytes == resource.RLIM_INFINITY or most_bytes >= LARGEST_FILE_MIB * MIB:
         return ""
@@ -109,7 +109,7 @@ def why_too_small_files() -> str:
 
 
 def why_full(folder: Path) -> str:
-    """Return why a run has no room on the disk of ``folder``, which may not exist yet; '' if it has room."""
+    """Return why the disk of ``folder`` has no room for a run; empty if it has. The folder does not have to exist."""
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     try:
         free_bytes = shutil.disk_usage(existing).free

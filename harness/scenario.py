@@ -168,17 +168,16 @@ class Scenario:
 
     ``users``: every class of the locustfile that is not abstract, as Locust makes users of all of them.
 
-    ``checks``: texts as in ``--check``, or results of the functions in `harness.checks`.
-    ``premises``: checks of the effects that ``faults`` must have for the run to test its question. If one fails, the
-    run is invalid. ``--fault``, which replaces the scenario's faults, leaves the premises out, too.
-    ``question``: the locustfile's docstring, shown at the top of the report; None if Python runs without docstrings
-    (-OO). ``entries``: the minimum number of brokers where a client group enters, by its name; a topology with fewer
-    cannot answer the question. ``brokers``: the minimum number of brokers. ``link``: a kind of link that the topology
-    needs. ``pair``: the client group that has to enter at an active broker with a standby; '' for no such requirement.
-    ``default_link``: the impairment of the links in a run without ``--link``. ``limited_on_purpose``: the reason if
-    waiting messages are the subject of the scenario; the run then does not assess whether the offered rate was held.
-    ``answered_by``: the members of `records.run.ANSWERS` that answer the question; the report and its charts begin with
-    them.
+    ``checks``: texts as in ``--check``, or results of the functions in `harness.checks`. ``premises``: checks of the
+    effects that ``faults`` must have for the run to test its question. If one fails, the run is invalid. ``--fault``,
+    which replaces the scenario's faults, leaves the premises out, too. ``question``: the locustfile's docstring, shown
+    at the top of the report; None if Python runs without docstrings (-OO). ``entries``: the minimum number of brokers
+    where a client group enters, by its name; a topology with fewer cannot answer the question. ``brokers``: the minimum
+    number of brokers. ``link``: a kind of link that the topology needs. ``pair``: the client group that must enter at
+    an active broker with a standby; empty without this requirement. ``default_link``: the impairment of the links in a
+    run without ``--link``. ``limited_on_purpose``: the reason if waiting messages are the subject of the scenario; the
+    run then does not assess whether the offered rate was held. ``answered_by``: the members of `records.run.ANSWERS`
+    that answer the question; the report and its charts begin with them.
     """
 
     users: tuple[type[BrokerUser], ...]

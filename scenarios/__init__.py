@@ -1,1 +1,1 @@
-"""Scenarios as locustfiles. Each answers one question."""
+"""Scenarios as locustfiles. Each scenario answers one question."""

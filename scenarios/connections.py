@@ -1,6 +1,6 @@
-"""Clients with a small load each connect in steps until a broker refuses one, or connecting or messages become slow.
+"""Clients with a small load connect in steps until a broker rejects one, or connections or messages become slow.
 
-Asks: how many connections can this topology hold, which limit comes first, and how much latency do connections add?
+Asks: how many connections does this topology support, what limits them, and how much latency do connections add?
 """
 
 from brokerbench import (

@@ -1,6 +1,6 @@
 """The broker in use is killed under load and never comes back. Its clients move to the mirror.
 
-Asks: which messages are lost, which are delivered twice, and how far behind was the mirror at the kill?
+Asks: which messages are lost, which are delivered twice, and what was the mirror's lag at the kill?
 """
 
 from brokerbench import (

@@ -1,6 +1,6 @@
-"""A broker is killed under load and restarts 15 s later on the store that it left.
+"""A broker is killed under load and restarts 15 s later with its old store.
 
-Asks: how long are clients cut off, and which messages in flight are lost or repeated?
+Asks: how long are clients disconnected, and which messages in flight are lost or repeated?
 """
 
 from brokerbench import (

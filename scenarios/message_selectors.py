@@ -1,4 +1,4 @@
-"""One queue has red and blue messages. Consumers of red ones are at the second broker, of blue ones at the third.
+"""One queue has red and blue messages. Consumers of red messages are at the second broker, of blue ones at the third.
 
 Asks: does a link forward only messages that the far side selects, or also messages that no consumer there takes?
 """
@@ -22,8 +22,7 @@ from brokerbench import (
 class SelectorsProducer(ProducerUser):
     group = "producers"
     destination, body_bytes, durable = "queue://selectors", 1_024, True
-    # Brokers forward messages over their links in turn. If the colours alternated too, each colour would reach its
-    # link by chance.
+    # Brokers alternate between their links. If the colours alternated too, each colour would reach its link by chance.
     properties: ClassVar = {"colour": ["red", "blue", "blue", "red", "blue", "red", "red", "blue"]}
     sends_per_second = 10
     fixed_count = 6

@@ -1,6 +1,6 @@
 """The link between two brokers is cut under load and restored 15 s later.
 
-Asks: are messages for the other side lost or repeated, and how long do they take to arrive after the cut?
+Asks: are messages for the other side lost or repeated, and when do they arrive after the cut?
 """
 
 from brokerbench import (

@@ -1,4 +1,4 @@
-"""A broker joins a running network, shuts down in order and joins again. The brokers rebalance their OpenWire clients.
+"""A broker joins a running network, shuts down cleanly and joins again. The brokers rebalance their OpenWire clients.
 
 Asks: where do the clients go each time, how evenly are they spread, and how much latency do their moves add?
 """

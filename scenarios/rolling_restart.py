@@ -1,4 +1,4 @@
-"""Each broker is shut down in order and restarted under load, one after the other.
+"""The brokers are shut down cleanly and restarted under load, one after the other.
 
 Asks: how does the restart affect clients, are messages lost or duplicated, and how long does the restart take?
 """

@@ -25,8 +25,8 @@ def equip(
 ) -> dict[str, Any]:
     """Return the ``equip`` message for worker number ``index``.
 
-    ``settings``: attributes of user classes that options change. ``own``: their other attributes. ``build_id``: of the
-    master.
+    ``settings``: attributes of user classes that options change. ``own``: other attributes of user classes.
+    ``build_id``: the master's build.
     """
     network = equipment.network
     return {
@@ -122,7 +122,7 @@ def progress_of(session: Session) -> dict[str, Any]:
 
 
 def tally_in(reports: Iterable[Mapping[str, Any]], ahead_ns: Iterable[int] = repeat(0)) -> Tally:
-    """Add up the latest counts of all workers. ``ahead_ns``: how far each worker's clock is ahead of ours."""
+    """Add up the latest counts of all workers. ``ahead_ns``: each worker clock's lead over the master's."""
     total = Tally()
     for report, of_worker_ns in zip(reports, ahead_ns, strict=False):
         tally = report["tally"]

@@ -51,7 +51,7 @@ def find_secret(environment: Mapping[str, str]) -> bytes:
     """Return the secret from the environment, or from the file that the environment names.
 
     Raises:
-        UserError: There is no secret or more than one, or others can read or guess it. No error repeats the secret.
+        UserError: The secret is missing, is given twice, or other users can read or guess it. Errors never contain it.
     """
     text, file = environment.get(SECRET, ""), environment.get(SECRET_FILE, "")
     if text and file:

@@ -1,6 +1,6 @@
 """Absences of consumers, which close their connections between two stays. They are timed like faults of a broker.
 
-The run then reports how many messages piled up during an absence, and how long the network took to deliver them.
+The run then reports the backlog from an absence, and the time in which the network delivered it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,8 +41,8 @@ class ConsumersAway(Fault):
 def absences(consuming: Iterable[type[ConsumerUser]], load_s: float | None) -> tuple[ConsumersAway, ...]:
     """Return the absences between two stays, and after a last stay that ends, within a load of ``load_s`` seconds.
 
-    ``load_s`` is None for a load that ends by count: there are no absences then, as the load may end before any of
-    them. If absences of a group overlap, only the first is returned.
+    ``load_s`` is None for a load that ends by count: the result is then empty, as the load may end before any absence.
+    If absences of a group overlap, only the first is returned.
     """
     apart: list[ConsumersAway] = []
     for absence in sorted(chain(*map(_between_stays, consuming)), key=lambda absence: absence.at_s):

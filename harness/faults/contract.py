@@ -1,4 +1,4 @@
-"""The contract of a fault: a frozen value that says when it begins and ends and what it does to a runtime.
+"""The contract of a fault: a frozen value with its begin, its end, and its effect on a runtime.
 
 The file of a fault declares everything else about it: its syntax in ``--fault``, its description in docs/options.md,
 and its requirements on a runtime and a topology. Reports and the analysis identify a fault by its kind, from
@@ -37,7 +37,7 @@ class Probe(Protocol):
         """Whether the broker accepts a login, or is the standby of a partner that accepts one."""
 
     def joined(self, broker: str) -> bool:
-        """Whether the broker accepts a login, and both ends show each of its links to a running broker as up."""
+        """Whether the broker accepts a login, and both ends report each link to a running broker as up."""
 
     def link_is_down(self, link: str) -> bool:
         """Whether the link refuses new connections, and the brokers at both ends show it as not up."""
@@ -61,8 +61,8 @@ class Fault(ABC):
 
     ``at_s`` counts from the start of the load. If ``for_s`` is None, the fault lasts until the load is over, so it is
     mended before the drain. If it is FOREVER, the fault is never mended; only faults that ``may_stay`` allow this.
-    ``target``: a broker or, if ``of_link``, a link. In a scenario it may also be a client group. It then stands for any
-    broker where the group enters (the last one for a fault that ``joins``), or for any link of such a broker.
+    ``target``: a broker or, if ``of_link``, a link. In a scenario it may also be a client group. Then one of the
+    group's entry brokers is chosen (the last for a fault that ``joins``), or one of that broker's links.
 
     ``kind``: the fault's name. ``takes``: the first argument in its parentheses, as docs/options.md shows it.
     ``seconds``: the settings besides ``at``, each with the field that it sets. ``texts``: settings that `fields_of`

@@ -23,8 +23,8 @@ class FullStore(BrokerFault):
 
     kind: ClassVar[str] = "full-store"
     does: ClassVar[str] = (
-        "the limit of a Classic broker's store is lowered, through its management interface, below the size of its "
-        "content, and restored after `for` seconds: producer flow control holds durable messages back"
+        "the limit of a Classic broker's store is lowered, through management, below the size of the stored "
+        "data, and restored after `for` seconds: producer flow control holds durable messages back"
     )
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.MANAGES_BROKERS)
     mended_as: ClassVar[str] = "has room in its store again"

@@ -1,4 +1,4 @@
-"""Kills a broker, like a crash: it closes nothing in order. Later it is started again with its old store.
+"""Kills a broker, like a crash: it closes nothing gracefully. Later it is restarted with its old store.
 
 producer ──✗ broker (its process is gone, its ports refuse) ✗── consumer
 """

@@ -32,7 +32,7 @@ def _condition(text: str) -> AbortCondition:
         raise UserError(f"{text!r}: cannot be read; {HOW}")
     figure, sign, number = parts["figure"], parts["sign"], parts["number"]
     if sign not in SIGNS:
-        raise UserError(f"{text!r}: {sign!r} is no operator; write one of {', '.join(SIGNS)}")
+        raise UserError(f"{text!r}: {sign!r} is not an operator; write one of {', '.join(SIGNS)}")
     if figure not in LIVE_FIGURES:
         known = ", ".join(LIVE_FIGURES)
         raise UserError(f"{text!r}: figure {figure!r} is not known during a run; write one of {known}")
@@ -52,13 +52,13 @@ def _number(text: str, number: str) -> float:
 
 
 def _for_s(text: str, rest: str | None) -> int:
-    """Return the seconds of ``for 10s``; 0 if there is no such part."""
+    """Return the seconds of ``for 10s``; 0 without this part."""
     if not rest:
         return 0
     duration = FOR.fullmatch(rest)
     for_s = int(duration["number"]) if duration else None
     if for_s is None or not 1 <= for_s <= MOST_FOR_S:
-        rule = f"is no duration of 1 to {MOST_FOR_S:,} whole seconds"
+        rule = f"is not a duration of 1 to {MOST_FOR_S:,} whole seconds"
         raise UserError(f"{text!r}: {rest!r} {rule}; write for 10s, or leave it out to abort at once")
     return for_s
 
@@ -75,5 +75,5 @@ def _require_sense(text: str, condition: AbortCondition) -> None:
     if condition.limit < 0 or (condition.sign == "==" and condition.limit % 1):
         raise UserError(
             f"{text!r}: can never hold, because {condition.figure} is a whole number, 0 or more; "
-            f"write such a number, as in '{condition.figure} > 0'"
+            f"write a whole number, as in '{condition.figure} > 0'"
         )

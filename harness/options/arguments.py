@@ -39,7 +39,7 @@ class JoinedByName(Joined):
 
 
 def add_arguments(parser: Any, scenario: Scenario) -> None:
-    """Add brokerbench's arguments to Locust's parser. The web form shows them in the order in which they are added."""
+    """Add brokerbench's arguments to Locust's parser. The web form shows them in the same order."""
     _refuse_endless_run_time(parser)
     groups = {title: parser.add_argument_group(title) for title in SECTIONS}
     defaults = {

@@ -1,6 +1,6 @@
 """Parses the rates of producer classes in ``--rate``: ``OrderProducer=200;BatchProducer=5``.
 
-Each rate is the total of all producers of its class, in sends per second.
+Each rate is the total of all producers of the class, in sends per second.
 """
 
 import math

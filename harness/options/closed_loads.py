@@ -34,7 +34,7 @@ def closed_refusals(producing: Producers, options: Options) -> Iterator[str]:
             closed = next(other.__name__ for other in producing if other.arrivals == CLOSED)
             yield (
                 f"{user.__name__}: arrivals = {user.arrivals!r}, but {closed} has {CLOSED!r}: either all producer "
-                "classes of a run are closed or none; give all of them the same kind, or use --closed"
+                "classes are closed or none; give all of them the same kind, or use --closed"
             )
         if user.transaction_size:
             yield (

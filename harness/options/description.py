@@ -136,7 +136,7 @@ def _links(topology: Topology) -> tuple[LinkInfo, ...]:
 
 
 def _failover_uris(group: ClientGroup, scenario: Scenario, options: Options) -> str:
-    """Return the group's failover URI with broker names instead of addresses, once per protocol of its users."""
+    """Return the group's failover URI with broker names instead of addresses, once per protocol of the users."""
     spoken = Spoken.parse(options.protocol)
     protocols = dict.fromkeys(
         spoken.of(user.role, user.__name__) for user in scenario.users if user.group == group.name

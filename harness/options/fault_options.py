@@ -107,8 +107,8 @@ def planned_faults(
     """Return the faults of a run with their targets resolved and checked, and the topology.
 
     In the returned topology, brokers that join open their links themselves. ``own``: the scenario's faults, which the
-    faults of ``--fault`` replace. Raises UserError if a target does not exist, if the run may not break it, or if a
-    fault does not fit into the load.
+    faults of ``--fault`` replace. Raises UserError if a target does not exist, if the run is not allowed to break it,
+    or if a fault does not fit into the load.
     """
     if not options.fault:
         return _planned(tuple(own), options, topology, load_s)
@@ -154,9 +154,9 @@ def _require_possible_on(runtime: str, faults: Sequence[Fault]) -> None:
 def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
     """Aim a fault at the broker or link that it names, or at a broker of the client group that it names.
 
-    For a group, the broker is chosen at random among its entry brokers, without standbys. There are two exceptions:
-    the broker that joins is the last entry broker, as the latest addition to the network. If clients try the brokers
-    of their URI in order, they are all connected to the first broker, so the fault is aimed at it.
+    For a group, the broker is chosen at random among its entry brokers, without standbys. There are two exceptions: the
+    broker that joins is the last entry broker, as the latest addition to the network. If clients try brokers in the
+    URI's order, they are all connected to the first broker, so this broker is the target.
     """
     if fault.of_link:
         return _aimed_at_link(fault, topology, chance)

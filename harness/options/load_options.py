@@ -24,8 +24,8 @@ MARKS = (",", "@", "..")  # these distinguish steps from a single number
 class ChosenLoad:
     """The changes of the rate or of the number of clients, and the length of the load.
 
-    ``steps``: of all producers together; empty if the rate is constant. ``class_rates``: producer classes with a rate
-    of their own, in sends per second of all producers of the class. ``for_s``: the length of the load; None means the
+    ``steps``: the total load of all producers; empty if the rate is constant. ``class_rates``: producer classes with a
+    separate rate, in sends per second of all producers of the class. ``for_s``: the length of the load; None means the
     scenario's length.
     """
 
@@ -47,8 +47,8 @@ def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, f
         class_rates, given, rate = parse_class_rates(rate, scenario), rate, ""
         if scenario.load.steps or isinstance(scenario.load, Search | AddClients):
             raise UserError(
-                f"--rate {given}: scenario {scenario.name} changes its load while it runs, so its classes have no rate "
-                "of their own; write a --rate without class names, or leave it out"
+                f"--rate {given}: scenario {scenario.name} changes its load while it runs, so its classes cannot have "
+                "separate rates; write a --rate without class names, or leave it out"
             )
     with about("--rate "):
         steps = _steps(rate, scenario, load_s, messages)

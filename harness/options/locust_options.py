@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-ALL_USERS = "a run always starts all users of its scenario"
+ALL_USERS = "a run always starts all users of the scenario"
 
 
 def selection_refusals(namespace: Namespace, shape: Any) -> Iterator[str]:

@@ -187,7 +187,7 @@ def _in_words(fault: Fault, begins_s: float) -> str:
 
 
 def _demands(checks: Iterable[Check]) -> dict[str, str]:
-    """Return the conditions by the names of their checks, such as ``messages.lost <= 0``."""
+    """Return each check's condition by name, such as ``messages.lost <= 0``."""
     return {check.name: f"{check.metric} {check.rule}" for check in checks}
 
 

@@ -159,7 +159,7 @@ def _read_load(namespace: Namespace, scenario: Scenario, values: Mapping[str, An
 
 
 def _runtime_implied(namespace: Namespace) -> str:
-    """Return the runtime implied by options that only one runtime accepts, or '' if no such option is given."""
+    """Return the runtime implied by options that only one runtime accepts; empty without these options."""
     if namespace.protocol == "memory":
         return "memory"
     return "external" if namespace.brokers_file else ""
@@ -249,7 +249,7 @@ def _check_numbers(options: Options) -> None:
             raise UserError(f"{option.name} {shown}: {problem}; leave it out to use the scenario's value")
     if options.live_port and options.live_port == options.metrics_port:
         port = options.live_port
-        raise UserError(f"--live {port} --metrics-port {port}: both name the same port; give each one its own")
+        raise UserError(f"--live {port} --metrics-port {port}: both name the same port; use two different ports")
 
 
 def _check_runs(path: Path) -> None:

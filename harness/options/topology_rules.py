@@ -36,7 +36,7 @@ from topologies.runtimes.proxies.link_proxies import no_proxies
 
 Users = Sequence[type[BrokerUser]]
 LIKE_ANOTHER = 0.85
-"""Similarity, by `difflib`, from which a client group's name counts as a misspelling of another."""
+"""Least similarity, by `difflib`, for a client group's name to count as a misspelling of another."""
 
 # -- what the scenario's question needs --------------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ def _too_large(group: ClientGroup, protocol: str, body_bytes: int) -> Iterator[s
         if most is not None and body_bytes >= most:
             yield (
                 f"a body of {body_bytes:,} bytes exceeds the {protocol} frame limit of broker {broker.name} "
-                f"({most:,}); reduce --body-bytes, or raise max_frame_size_bytes of its transport connector"
+                f"({most:,}); reduce --body-bytes, or raise max_frame_size_bytes of the transport connector"
             )
 
 
@@ -288,7 +288,7 @@ def reachability_warnings(topology: Topology, users: Users, routes: Sequence[Rou
 
 
 def carriage_refusals(users: Users, options: Options, routes: Sequence[Route]) -> Iterator[str]:
-    """Yield destinations that cannot get from a broker of their producers to any broker of their consumers.
+    """Yield destinations without a path from some broker of producers to any broker of consumers.
 
     The rule does not apply to brokers that are already running, whose links are unknown, nor to brokers in memory,
     which have no links.

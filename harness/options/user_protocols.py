@@ -1,4 +1,4 @@
-"""Finds the protocol of each user class: its own, or the protocol of ``--protocol`` by default."""
+"""Finds the protocol of each user class: the class's setting, or the protocol of ``--protocol`` by default."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ def _require_possible(user: type[BrokerUser], *, in_memory: bool) -> None:
 def _spoken(scenario: Scenario, default: Spoken) -> Spoken:
     """Return the protocols of both roles and of each class that differs from its role.
 
-    A role's protocol is the default if one of its classes uses it, otherwise the protocol of its first class.
+    A role's protocol is the default if a class of this role uses it, otherwise the protocol of the first class.
     """
     by_role: dict[str, dict[str, str]] = {"producer": {}, "consumer": {}}
     for user in scenario.users:

@@ -111,7 +111,7 @@ def _unlike(producing: Producers) -> Iterator[str]:
 
 
 def _unselectable(consumer: type[ConsumerUser], producing: Producers, options: Options) -> Iterator[str]:
-    """Yield selectors that cannot be parsed, compare unlike values, or match no message of their destination."""
+    """Yield selectors that cannot be parsed, compare unlike values, or match no message of the destination."""
     sent = {producer.message_settings().properties: None for producer in producing}
     if not consumer.selectors():
         yield f"{consumer.__name__}: selector is an empty list; write '' for every message"
@@ -242,7 +242,7 @@ def search_refusals(producing: Producers, options: Options) -> Iterator[str]:
         return
     if transacted := [user.__name__ for user in producing if user.transaction_size]:
         yield (
-            f"--rate {search}: messages of {', '.join(transacted)} would wait for the end of their transaction between "
+            f"--rate {search}: messages of {', '.join(transacted)} would wait for the end of the transaction between "
             "two rates; leave transactions out"
         )
     if search.begin_per_s < producers:
@@ -332,7 +332,7 @@ def _unfit_for_requests(user: type[ProducerUser]) -> Iterator[str]:
         )
     if user.transaction_size:
         yield (
-            f"{user.__name__}: transaction_size = {user.transaction_size}: requests would wait for the end of their "
+            f"{user.__name__}: transaction_size = {user.transaction_size}: requests would wait for the end of the "
             "transaction; leave transactions out"
         )
     if user.connections != ONE:

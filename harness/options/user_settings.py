@@ -23,16 +23,16 @@ from records.rate_steps import LEAST_PER_S, MOST_PER_S, parse_steps, text_of
 
 Setting = int | float | str | Mapping[str, Values] | Sequence[str] | None
 SOURCE = "source file"
-"""Stands among a class's settings for a digest of the file that defines it."""
+"""The key in a class's settings with a digest of the file that defines the class."""
 Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
 """(user class, attribute, value)"""
 ONE_DESTINATION = ("openwire", "core")
-"""Protocols that allow one destination per producer, because a thread in the JVM sends all of its messages."""
+"""Protocols that allow one destination per producer, because a thread in the JVM sends all messages of a producer."""
 
 SET_BY_ONE_OPTION = {name: option.sets.split(".") for name, option in OPTIONS.items() if option.sets}
-"""By field of `Options`: ("producers", "consumers" or "users"; the attribute of their classes)."""
+"""By field of `Options`: ("producers", "consumers" or "users"; the attribute of these classes)."""
 SHARED = ("fixed_count", "sends_per_second", "rate_steps", "joins")
-"""Attributes that hold a class's share of a total for all classes."""
+"""Attributes with a class's share of a total for all classes."""
 CONFIGURED = (*SHARED, *(attribute for _, attribute in SET_BY_ONE_OPTION.values()))
 CHECKED_WITH_MESSAGES = ("time_to_live_s", "priority")
 """`drivers.client.message_settings` checks their bounds."""

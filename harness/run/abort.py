@@ -25,7 +25,7 @@ class AbortWatch:
     """Looks at the figures of one run every second.
 
     ``with_warm_up``: look in the warm-up too. A condition with a duration has to hold at each look of that time. A
-    second without new records changes nothing, as the figures are those of the load so far.
+    second without new records changes nothing, as the figures cover the whole load so far.
     """
 
     def __init__(self, conditions: Sequence[AbortCondition], *, with_warm_up: bool = False) -> None:

@@ -218,7 +218,7 @@ class BrokerEnvironment:
         """Return the state of each broker: up | frozen | dead | not running | not serving.
 
         ``expected_down``: the brokers that a fault has taken down and that do not accept logins yet. If their process
-        runs, they are "not serving". So is the broker of a pair that stands by: it does not report connections.
+        runs, they are "not serving". So is the standby of a pair, which does not report connections.
         """
         return {broker.name: self._state(broker.name, expected_down) for broker in self.topology.brokers}
 
@@ -236,7 +236,7 @@ class BrokerEnvironment:
         return "not serving" if broker in expected_down or self._stands_by(broker) else UP
 
     def _stands_by(self, broker: str) -> bool:
-        """Whether a broker of a pair stands by: its last answer had its heap, but no connections."""
+        """Whether a broker of a pair is the standby: its last answer had its heap, but no connections."""
         if not partners(self.topology, broker):
             return False
         latest = self._watch.latest()

@@ -23,9 +23,9 @@ log = logging.getLogger("brokerbench")
 EMPTY_FOR_S = 1.0  # brokers are read one after another, so a moving message can be missed by one look
 STUCK_AFTER_S = 5.0
 TIMES_OF_WORK = 5
-"""Queues can stay unchanged for this many times the mean work time of their consumers."""
+"""Queues can stay unchanged for this many times the consumers' mean work time."""
 STUCK_AFTER_A_FAULT_S = 35.0
-"""If a broker was taken down: a bridge may take up to 30 s to reconnect after the broker is back."""
+"""The same after a fault that takes brokers down: a bridge may need up to 30 s to reconnect to a restarted broker."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class DrainLimits:
     """Time limits of the drain in seconds.
 
     ``timeout_s``: the maximum. If nothing moves at that time, the wait goes on until the messages count as stuck.
-    ``empty_for_s``: how long queues must stay empty. ``stuck_after_s``: how long queues that are not empty must stay
-    unchanged.
+    ``empty_for_s``: the time for which queues must stay empty. ``stuck_after_s``: the time for which other queues must
+    stay unchanged.
     """
 
     timeout_s: float
@@ -83,7 +83,7 @@ def _unchanged_for_s(observations: Sequence[Observation]) -> float:
 
 
 def still_for_s(observations: Sequence[Observation]) -> float:
-    """Return for how long no message was received, no send was answered, and the queues did not shrink.
+    """Return the time without a received message, an answered send or a shrinking queue.
 
     Messages that circulate in a network change the depths of queues without any progress.
     """
@@ -104,7 +104,7 @@ def until_still(
     limits: DrainLimits,
     given_up: Callable[[], bool],
 ) -> bool:
-    """Wait for the end of the drain, and record what it left unknown. Returns False if the run was abandoned."""
+    """Wait for the end of the drain, and record unknown facts. Return False if the run was abandoned."""
     seen: list[Observation] = []
     while not given_up():
         seen.append(_observe(load_generators, brokers))

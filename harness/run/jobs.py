@@ -30,7 +30,7 @@ JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
 
 def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], None]) -> int:
-    """Analyse a run, and return the exit status of its verdict (`records.summary.EXIT_STATUS`). Raises UserError."""
+    """Analyse a run, and return the verdict's exit status (`records.summary.EXIT_STATUS`). Raises UserError."""
     with about("analysis: "), _writing(run):
         environment = for_job(os.environ, local=is_local(master))
         environment |= java.spark_environment(java.find_java(), java_folder(run.path))

@@ -1,11 +1,12 @@
-"""Finds the messages that are left on the brokers after the drain, dead letters too.
+"""Finds the messages that are left on brokers after the drain, including dead letters.
 
-Queues are browsed one after another. A message that crosses a link meanwhile may leave one broker before the look
-there, and come to the other after the look there. Then no look shows it, though it is on a queue. So all queues are
-browsed again until a pass shows nothing new.
+Queues are browsed one after the other. A message that crosses a link during this time can be missed: it arrives at a
+queue after that queue was browsed, and leaves another queue before that one is browsed. So all queues are browsed again
+until a pass shows nothing new.
 
-A durable subscriber that went on at another broker leaves a subscription behind. A broker shows its messages to nobody
-but the subscriber. So a connection in the subscriber's name takes them and acknowledges none: the broker keeps them.
+A durable subscriber that moved to another broker leaves a subscription behind. The broker shows the messages of this
+subscription only to the subscriber. So a connection in the subscriber's name receives them without acknowledging them:
+the broker keeps them.
 """
 
 import logging
@@ -58,9 +59,9 @@ class Leftover(NamedTuple):
 
 @dataclass(frozen=True)
 class BrowseResult:
-    """What one look at a queue showed. ``leftovers``: None if it could not be browsed.
+    """The result of browsing a queue once. ``leftovers``: None if the queue could not be browsed.
 
-    ``doubt``: why it may hold other messages too; '' if it showed all.
+    ``doubt``: why the queue may have more messages; empty if it showed all.
     """
 
     queue: str
@@ -70,10 +71,11 @@ class BrowseResult:
 
 @dataclass(frozen=True)
 class DeadLetterQueues:
-    """Which queues of a run's brokers hold dead letters. ``names``: shared ones; individual ones begin with them.
+    """The queues of a run's brokers that have dead letters.
 
-    ``for_expired``: where only messages come whose time to live was over. Both have the names that the products give
-    them, as brokers that run already have these. ``ordinary``: queues with such names to which the run itself sends.
+    ``names``: shared dead-letter queues; the names of individual ones begin with these names. ``for_expired``: queues
+    that get only expired messages. Both include the products' default names, for external brokers. ``ordinary``: queues
+    with these names to which the run itself sends.
     """
 
     names: frozenset[str] = frozenset({"ActiveMQ.DLQ", "DLQ"})
@@ -82,23 +84,23 @@ class DeadLetterQueues:
 
     @classmethod
     def of(cls, topology: Topology, sent_to: Iterable[str] = ()) -> "DeadLetterQueues":
-        """With the names that the brokers of a topology give them. ``sent_to``: the destinations of producers."""
+        """Add the names that a topology's brokers use. ``sent_to``: the destinations of producers."""
         dead = {name for broker in topology.brokers for name in broker.dead_letter_queues} | cls.names
         expired = cls.for_expired.union(*(broker.expiry_queues for broker in topology.brokers))
         return cls(frozenset(dead), expired - dead, queues_of(sent_to))
 
     def has(self, queue: str) -> bool:
-        """Whether it holds dead letters. ``DLQ.orders`` does not if the run's producers send to it."""
+        """Whether a queue has dead letters. ``DLQ.orders`` is an ordinary queue if the run's producers send to it."""
         if queue in self.ordinary:
             return False
         return queue in self.names | self.for_expired or any(queue.startswith(f"{name}.") for name in self.names)
 
     def waiting(self, depths: Mapping[str, int]) -> int:
-        """Messages that a consumer could still get, of one broker's queue depths: neither dead letters nor canaries."""
+        """Return the number of messages that consumers can still get on one broker: no dead letters, no canaries."""
         return sum(self.to_be_consumed(depths).values())
 
     def to_be_consumed(self, depths: Mapping[str, int]) -> dict[str, int]:
-        """The depths of queues whose messages a consumer could still get."""
+        """Return the depths of queues with messages that consumers can still get."""
         return {
             queue: depth for queue, depth in depths.items() if not (self.has(queue) or queue.startswith(CANARY_PREFIX))
         }
@@ -106,11 +108,11 @@ class DeadLetterQueues:
     def and_of_run(
         self, depths: Mapping[str, int], destinations: Collection[str], subscribers: "Subscribers | None" = None
     ) -> dict[str, int]:
-        """The depths that concern a run on brokers of others.
+        """Return the depths of the queues that belong to a run on shared brokers.
 
-        These are the queues of ``destinations``, dead-letter queues, and the queues that Artemis has for durable
-        subscriptions of ``subscribers``. Other queues belong to others. If a message went to one of these by mistake,
-        it is not found and counts as lost.
+        These are the queues of ``destinations``, dead-letter queues, and Artemis' queues for durable subscriptions of
+        ``subscribers``. Other queues belong to other clients. A message that went to such a queue by mistake is not
+        found, and counts as lost.
         """
         own, subscribers = queues_of(destinations), subscribers or NO_SUBSCRIBERS
         return {
@@ -121,7 +123,7 @@ class DeadLetterQueues:
 
 
 def queues_of(destinations: Iterable[str]) -> frozenset[str]:
-    """The names of the queues among destinations."""
+    """Return the names of the queues among these destinations."""
     return frozenset(parsed.name for parsed in map(Destination.parse, destinations) if parsed.kind == "queue")
 
 
@@ -134,9 +136,9 @@ def browse_broker(
     dead_letters: DeadLetterQueues,
     depths_after: Callable[[], Mapping[str, int]],
 ) -> Iterator[BrowseResult]:
-    """Browses one broker's queues, except empty ones and those of canaries.
+    """Browse one broker's queues, except empty queues and queues of canaries.
 
-    ``depths_after``: the depths once more. Some messages expire because they are browsed, and are then elsewhere.
+    ``depths_after``: returns the current depths. Browsing makes some messages expire and leave the queue.
     """
     for queue, depth in sorted(depths.items()):
         if depth == 0 or queue.startswith(CANARY_PREFIX):
@@ -154,7 +156,7 @@ def browse_broker(
 
 
 def _depth_after(queue: str, before: int, depths_after: Callable[[], Mapping[str, int]]) -> int:
-    """How many messages it holds now; as before if the broker does not say."""
+    """Return the current depth of a queue, or the depth before if the broker does not report it."""
     try:
         return depths_after().get(queue, 0)
     except ManagementFailed:
@@ -177,26 +179,26 @@ def _leftover(broker: str, queue: str, message: Browsed, run_number: int, dead_l
 
 MOST_PASSES = 4
 PAUSE_S = 1.0
-"""Between two passes while messages move."""
+"""Pause between two passes while messages move."""
 STILL_MOVED = "messages still moved between brokers during the last look at their queues (number {})"
 
 
 class Sightings:
-    """What the looks at queues showed so far."""
+    """The results of browsing so far."""
 
     def __init__(self) -> None:
-        self._last: dict[tuple[str, str], tuple[Leftover, ...]] = {}  # the last look at each queue, by (broker, queue)
-        self._gone: dict[tuple[str, Copy], Leftover] = {}  # seen on a queue (by name), and not in the last look there
+        self._last: dict[tuple[str, str], tuple[Leftover, ...]] = {}  # latest results, by (broker, queue)
+        self._gone: dict[tuple[str, Copy], Leftover] = {}  # seen on a queue (by name), but not in the latest result
         self._seen: set[Copy] = set()
 
     def queues(self, broker: str) -> list[str]:
-        """The queues of a broker that were browsed."""
+        """Return the queues of a broker that were browsed."""
         return [queue for of_broker, queue in self._last if of_broker == broker]
 
     def take(self, broker: str, look: BrowseResult) -> bool:
-        """Take one look at a queue. Whether it shows a message that was not on this queue before.
+        """Add a result. Return whether it has a message that was not on this queue before.
 
-        A dead letter is new only if it was seen nowhere before: otherwise it has only expired meanwhile.
+        A dead letter is new only if it was not seen on any queue before: otherwise it expired between two passes.
         """
         if look.leftovers is None:
             return False
@@ -213,10 +215,10 @@ class Sightings:
         return is_new
 
     def leftovers(self) -> Iterator[Leftover]:
-        """Each message where it was last seen: several times if several queues held it in the last looks.
+        """Yield each message where it was last seen; repeatedly if the latest results of several queues have it.
 
-        A message that the last looks do not show counts where it was seen before. It does not if another broker's queue
-        of the same name has it now, or a dead-letter queue.
+        A message that is in no latest result counts where it was seen before, unless a dead-letter queue or another
+        broker's queue of the same name has it now.
         """
         last = [leftover for leftovers in self._last.values() for leftover in leftovers]
         queued = {(leftover.queue, leftover.copy) for leftover in last}
@@ -227,9 +229,9 @@ class Sightings:
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass showed.
+    """The result of one pass over all queues.
 
-    ``new``: a message on a queue where it was not before. ``grew``: a queue holds more than when it was browsed.
+    ``new``: a message is on a queue where it was not before. ``grew``: a queue grew after it was browsed.
     """
 
     new: bool
@@ -241,7 +243,7 @@ class Pass:
 
 
 class LeftoverSearch:
-    """One search of all brokers."""
+    """Searches all brokers for leftover messages."""
 
     def __init__(
         self,
@@ -254,20 +256,22 @@ class LeftoverSearch:
         again_within_s: float = BROWSE_TIMEOUT_S,
         pause_s: float = PAUSE_S,
     ) -> None:
-        """``depths``: messages by queue of one broker; raises ManagementFailed. ``look``: browses the queues of one
-        broker that have these depths, except empty ones. ``linked``: whether messages can cross between brokers; if
-        not, one pass is enough. ``again_within_s``: no pass begins later than so long after the first.
+        """Prepare a search.
+
+        ``depths``: returns messages by queue for one broker; raises ManagementFailed. ``look``: browses one broker's
+        queues with these depths, except empty ones. ``linked``: whether messages can cross between brokers; if not, one
+        pass is enough. ``again_within_s``: the longest time from the begin of the first pass to the begin of the last.
         """
         self._brokers, self._depths, self._look, self._dead_letters = brokers, depths, look, dead_letters
         self._linked, self._again_within_s, self._pause_s = linked, again_within_s, pause_s
         self._sightings = Sightings()
-        self._doubts: list[str] = []  # of the last pass
+        self._doubts: list[str] = []  # doubts of the latest pass
 
     def run(self) -> list[str]:
-        """Look until a pass shows nothing new. Returns what could not be established."""
+        """Browse all queues until a pass shows nothing new. Return sentences about messages that are not known."""
         until_s = time.monotonic() + self._again_within_s
         showed, passes = self._pass(), 1
-        moving = showed.grew  # that the first pass shows messages does not mean that they move
+        moving = showed.grew  # messages in the first pass are always new, so only growth means that they move
         while self._linked and showed.moving and passes < MOST_PASSES and time.monotonic() < until_s:
             if moving:
                 time.sleep(self._pause_s)
@@ -279,14 +283,14 @@ class LeftoverSearch:
         return list(dict.fromkeys(self._doubts))
 
     def leftovers(self) -> Iterator[Leftover]:
-        """Every message that was found."""
+        """Yield every message that was found."""
         return self._sightings.leftovers()
 
     def _pass(self) -> Pass:
-        """Look at all queues once.
+        """Browse all queues once.
 
-        Dead letters last: a message that expires meanwhile goes there from another queue. By then the other queues
-        are counted again, so a message that none of them showed is noticed where it came to.
+        Dead-letter queues are last, because a message that expires during the pass moves there. By then the other
+        queues have been counted again, so a message that moved between them is noticed at its new queue.
         """
         self._doubts = []
         has_new, grew = False, False
@@ -301,7 +305,7 @@ class LeftoverSearch:
         return Pass(has_new, grew)
 
     def _count(self, broker: str) -> Mapping[str, int] | None:
-        """The depths of its queues; None if it does not say."""
+        """Return the depths of a broker's queues; None if the broker does not report them."""
         try:
             return self._depths(broker)
         except ManagementFailed as error:
@@ -314,7 +318,7 @@ class LeftoverSearch:
         return any(depth > before.get(queue, 0) for queue, depth in self._dead_letters.to_be_consumed(now).items())
 
     def _browse(self, broker: str, depths: Mapping[str, int] | None, *, dead: bool) -> bool:
-        """Look at the dead-letter queues of one broker, or at its other ones. Whether a message is new there."""
+        """Browse one broker's dead-letter queues, or all others. Return whether some message is new on its queue."""
         if depths is None:
             return False
         of_kind = {queue: depth for queue, depth in depths.items() if self._dead_letters.has(queue) is dead}
@@ -332,7 +336,7 @@ LOOK_EVERY_S = 0.1
 
 @dataclass(frozen=True)
 class Subscribers:
-    """The classes of a run's users that have durable subscriptions: (class, client group)."""
+    """The user classes with durable subscriptions: (class, client group)."""
 
     classes: frozenset[tuple[str, str]] = frozenset()
 
@@ -342,17 +346,20 @@ class Subscribers:
         return cls(frozenset((user.name, user.group) for user in durable if user.destination.startswith("topic://")))
 
     def have(self, subscription: DurableSubscription) -> bool:
-        """Whether it is one of theirs: as `drivers.users` names client and subscription."""
+        """Whether a subscription belongs to these classes, by the names that `drivers.users` gives."""
         return any(
             re.fullmatch(rf"{re.escape(group)}-\d+", subscription.client_id)
             and re.fullmatch(
                 rf"{re.escape(name)}-\d+(-.+)?", subscription.name
-            )  # with its destination, if one of several
+            )  # with the destination if the class has several
             for name, group in self.classes
         )
 
     def have_queue(self, queue: str) -> bool:
-        """Whether it is the queue of one of their subscriptions: Artemis has ``<client id>.<subscription>``."""
+        """Whether a queue belongs to a subscription of these classes:
+
+        Artemis names it ``<client id>.<subscription>``.
+        """
         return any(
             re.fullmatch(rf"{_perhaps_escaped(group)}-\d+\.{_perhaps_escaped(name)}-\d+(-.+)?", queue)
             for name, group in self.classes
@@ -360,7 +367,7 @@ class Subscribers:
 
 
 def _perhaps_escaped(part: str) -> str:
-    """A pattern for a part of a queue's name: for some protocols Artemis writes a backslash before each dot."""
+    """Return a pattern for a part of a queue's name: for some protocols Artemis writes a backslash before each dot."""
     return re.escape(part).replace(r"\.", r"\\?\.")
 
 
@@ -375,7 +382,7 @@ def record_held(
     recorder: Recorder,
     run_number: int,
 ) -> str:
-    """Record the messages of one subscription. Returns why they are not all known; '' if they are."""
+    """Record the messages of one subscription. Return why not all are known; empty if all are."""
     taken: list[Delivery] = []
     to, about = Destination("topic", held.topic), f"{endpoint.broker}: durable subscription {held.name} of {held.topic}"
     wanted = Subscription(to, prefetch=held.waiting + 1, selector=held.selector, durable_name=held.name)
@@ -402,7 +409,7 @@ def record_held(
 
 
 def _wait_for(count: int, so_far: Callable[[], int]) -> None:
-    """Until there are so many, or no more come."""
+    """Wait until ``count`` messages have arrived, or no further messages arrive."""
     count_before, since_s = 0, time.monotonic()
     while (now := so_far()) < count and time.monotonic() - since_s < NOTHING_MORE_S:
         if now > count_before:
@@ -411,4 +418,4 @@ def _wait_for(count: int, so_far: Callable[[], int]) -> None:
 
 
 def _ignore(*_: object) -> None:
-    """Nothing is sent, and a connection that is lost shows by what is missing."""
+    """Ignore events: nothing is sent, and after a lost connection messages are missing."""

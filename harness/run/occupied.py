@@ -91,7 +91,10 @@ class OwnQueues:
         queues: Collection[str],
         subscribers: Subscribers,
     ) -> None:
-        """``queues``: the names of the run's queues. ``management``: of a broker; may raise ManagementFailed."""
+        """``queues``: names of the run's queues.
+
+        ``management``: returns a broker's access; may raise ManagementFailed.
+        """
         self._topology, self._management, self._own = topology, management, frozenset(queues)
         self._subscribers = subscribers
         self._users = management_of(topology).queue_users

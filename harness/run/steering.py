@@ -29,7 +29,7 @@ from records.units import MS_PER_S, NS_PER_S
 log = logging.getLogger("brokerbench")
 
 AHEAD_S = 4.0
-"""How long in advance a new rate is announced: a JVM receives its due times 3 s ahead, and the message takes time."""
+"""Time from the announcement of a new rate to its begin: JVMs receive due times 3 s ahead, and messages take time."""
 GRACE_S = 1.2
 """Time after a step until every process has reported the messages it received."""
 REST_AT_MOST_S = 90.0
@@ -161,7 +161,7 @@ class RateSearch:
 
     @property
     def _known_after_s(self) -> float:
-        """Seconds after a step until it is known which of its messages arrived within the limit."""
+        """Seconds from the end of a step until the messages that arrived within the limit are known."""
         return GRACE_S + min(self._settings.p99_ms / MS_PER_S, REST_AT_MOST_S)
 
     def is_over(self, tally: Tally, window: Window, now_ns: int) -> bool:
@@ -271,7 +271,7 @@ class ClientStepsWatch:
         return max(step.for_s for step in self._clients.steps) + math.ceil(self._known_after_s) + 2
 
     def is_over(self, tally: Tally, window: Window, now_ns: int) -> bool:
-        """Whether a step ended that was not held, so that no more clients need to be added."""
+        """Whether a finished step was not held, so that adding further clients is unnecessary."""
         now_s = (now_ns - window.load_began_ns) / NS_PER_S
         if window.is_open or self._judged == len(self._clients.steps):
             return False

@@ -1,8 +1,8 @@
 """Decides when a warm-up is over: as soon as the median latency of successive seconds settles, or after a time limit.
 
-Pure: counts in, a decision out. Latencies from due to received are used where enough are known, else those from sent
-to confirmed. A backlog that grows is not settled: latency then rises, however little that is beside the latency itself,
-or fewer messages are received than are confirmed.
+The decision depends only on counts. It uses latencies from due to received if enough are known, otherwise latencies
+from sent to confirmed. A growing backlog is not settled: latency keeps rising, even if slowly compared with its value,
+or fewer messages are received than confirmed.
 """
 
 from collections.abc import Mapping
@@ -14,28 +14,28 @@ from records.percentiles import quantiles_ns
 AT_LEAST_S = 5
 AT_MOST_S = 15.0
 SECONDS = 3
-"""So many successive seconds must agree."""
+"""Number of successive seconds that must agree."""
 TOLERATED_SHARE = 0.1
 TOLERATED_NS = 200_000
 MOVES_NS = 100_000_000
-"""Medians that rise, or fall, from second to second by so much in all tell of a backlog."""
+"""If medians rise, or fall, in each second, a total change of this size indicates a backlog."""
 KEEP_UP = 0.9
-"""So many messages are received for each that is confirmed, if consumers keep up."""
+"""Least number of received messages per confirmed message if consumers keep up."""
 FEWEST = 10
-"""Latencies that a second must have before its median says anything."""
+"""Least number of latencies in a second for a meaningful median."""
 GRACE_S = 0.7
-"""After a second is over: until every process has reported it."""
+"""Time from the end of a second until every process has reported it."""
 
 HAS_SETTLED, NOT_SETTLED, NO_LATENCY = "settled", "not_settled", "no_latency"
 
 Seconds = Mapping[int, Mapping[int, int]]
-"""Second since the warm-up began -> bucket of `records.buckets` -> how many latencies."""
+"""Second since the warm-up began -> bucket of `records.buckets` -> number of latencies."""
 
 
 def decision(live: LiveLatency, done_s: float, at_most_s: float = AT_MOST_S) -> str:
-    """'' during the warm-up, else the reason of its end: one of the ends of `records.run.WarmUp`.
+    """Return the reason why the warm-up ends, as in `records.run.WarmUp.end`; empty while it continues.
 
-    ``done_s``: how long it has lasted.
+    ``done_s``: the duration so far.
     """
     last = int(done_s - GRACE_S) - 1
     received, confirmed = (last_medians(live.seconds(kind), last) for kind in (RECEIVED, SETTLED))
@@ -49,12 +49,15 @@ def decision(live: LiveLatency, done_s: float, at_most_s: float = AT_MOST_S) -> 
 
 
 def lasts_s(end: str, known_by_s: float) -> float:
-    """How long the warm-up lasts. ``known_by_s``: when every process can know its end; a busy machine may be late."""
+    """Return the warm-up's duration.
+
+    ``known_by_s``: when all processes can know its end; a busy machine may be late.
+    """
     return min(known_by_s, AT_MOST_S) if end == HAS_SETTLED else AT_MOST_S
 
 
 def last_medians(seconds: Seconds, last: int) -> tuple[int, ...] | None:
-    """Median latencies (ns) of the seconds up to ``last``; None if one of them has too few latencies."""
+    """Return the median latencies (ns) of the seconds up to ``last``; None if one of them has too few latencies."""
     wanted = [seconds.get(second, {}) for second in range(last - SECONDS + 1, last + 1)]
     if any(sum(counts.values()) < FEWEST for counts in wanted):
         return None
@@ -62,7 +65,7 @@ def last_medians(seconds: Seconds, last: int) -> tuple[int, ...] | None:
 
 
 def median_ns(counts: Mapping[int, int]) -> int:
-    """The median by counts in buckets. ValueError without any."""
+    """Return the median from counts in buckets. ValueError without latencies."""
     (median,) = quantiles_ns(counts, [0.5])
     if median is None:
         raise ValueError("no latency, so no median")
@@ -70,20 +73,20 @@ def median_ns(counts: Mapping[int, int]) -> int:
 
 
 def settled(medians_ns: tuple[int, ...]) -> bool:
-    """Whether they lie within the larger of a tenth of the lowest and 0.2 ms."""
+    """Whether the medians differ by at most the larger of a tenth of the lowest and 0.2 ms."""
     lowest = min(medians_ns)
     return max(medians_ns) - lowest <= max(TOLERATED_SHARE * abs(lowest), TOLERATED_NS)
 
 
 def moves(medians_ns: tuple[int, ...]) -> bool:
-    """Whether they rise or fall from second to second, as they do while a backlog grows or drains."""
+    """Whether the medians rise, or fall, in each second, as they do while a backlog grows or drains."""
     steps = [after - before for before, after in pairwise(medians_ns)]
     one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
     return one_way and abs(medians_ns[-1] - medians_ns[0]) >= MOVES_NS
 
 
 def keeps_up(live: LiveLatency, last: int) -> bool:
-    """Whether hardly fewer messages were received than confirmed in the seconds up to ``last``."""
+    """Whether nearly as many messages were received as confirmed in the seconds up to ``last``."""
     confirmed = _count(live.seconds(SETTLED), last)
     received = _count(live.seconds(RECEIVED), last) + _count(live.seconds(UNTIMED), last)
     return received >= KEEP_UP * confirmed or confirmed - received < FEWEST
@@ -94,9 +97,9 @@ def _count(seconds: Seconds, last: int) -> int:
 
 
 def in_words(end: str, lasted_s: float) -> str:
-    """For the log."""
+    """Describe the end of the warm-up for the log."""
     return {
         HAS_SETTLED: f"warm-up: the median latency has settled after {lasted_s:.1f} s",
-        NOT_SETTLED: f"warm-up: the median latency has not settled within {lasted_s:g} s; the load begins all the same",
-        NO_LATENCY: f"warm-up: {lasted_s:g} s, as too few latencies are known while it runs to see whether they settle",
+        NOT_SETTLED: f"warm-up: the median latency has not settled within {lasted_s:g} s; the load begins anyway",
+        NO_LATENCY: f"warm-up: {lasted_s:g} s, as too few latencies were known during it to see whether they settle",
     }[end]

@@ -62,10 +62,10 @@ class OtherProtocolBrowser:
 
 
 class ManagementBrowser:
-    """Browse by Jolokia, for a protocol that cannot browse there. Bodies are cut off behind their beginnings."""
+    """Browses over Jolokia, for protocols that cannot browse on this broker. Bodies are truncated."""
 
     def __init__(self, runtime: Managed, browse: Callable[[Jolokia, str], list[QueuedMessage]]) -> None:
-        """``browse``: how the brokers' product shows the messages on a queue."""
+        """``browse``: returns the messages on a queue, by the product's management interface."""
         self._runtime, self._browse = runtime, browse
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
@@ -85,22 +85,22 @@ ASK_TIMEOUT_S = 3.0
 
 
 class Watch(Protocol):
-    """The data on its brokers that a run needs. Calls raise ManagementFailed when a broker does not say."""
+    """The broker data that a run needs. Calls raise ManagementFailed if a broker does not report them."""
 
     def begin(self) -> None:
-        """Sample every broker once a second from now on."""
+        """Start sampling every broker once per second."""
 
     def depths(self, broker: str) -> dict[str, int]:
-        """Messages on each queue of one broker, those that a consumer holds unacknowledged included."""
+        """Return the messages on each queue of one broker, including messages that a consumer has not acknowledged."""
 
     def browser(self, connector: ClientConnector, trust: Trust) -> BrowsingConnector:
-        """The source for a queue's messages: the clients' own protocol, where it can."""
+        """Return a browser for queues, which uses the clients' protocol if possible."""
 
     def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
-        """Those of one broker, except such as are queues, whose depths are known."""
+        """Return the durable subscriptions on one broker, except subscriptions that are queues with known depths."""
 
     def latest(self) -> Mapping[Series, CounterReadings]:
-        """The latest samples. Sends no request."""
+        """Return the latest samples without sending a request."""
 
     def end(self) -> None: ...
 

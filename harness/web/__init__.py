@@ -138,7 +138,7 @@ class Web:
 
 
 def _arrange_fields(web_ui: Any) -> None:
-    """Locust reads the options of its form again for each page."""
+    """Rearrange the form's fields for each page, as Locust reads its options again each time."""
     read = web_ui.update_template_args
 
     def update() -> None:

@@ -27,7 +27,7 @@ def require_shown(fields: Iterable[str], shown: Container[str], base: Namespace)
 
 
 def namespace_of(form: Mapping[str, str], base: Namespace) -> Namespace:
-    """Return the next run's options: those of the command line (``base``) with the form's fields. Raises UserError."""
+    """Return the next run's options: the command line (``base``), changed by the form's fields. Raises UserError."""
     values = dict(vars(base))
     for name, text in form.items():
         if name == "run_time":

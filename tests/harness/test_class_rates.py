@@ -113,4 +113,4 @@ def test_wrong_rates_of_classes_are_rejected(words: tuple[str, ...], sentence: s
 def test_a_scenario_that_searches_for_its_rate_has_no_rates_of_classes() -> None:
     with pytest.raises(UserError) as raised:
         planned("--rate", "Orders=5", load=Search())
-    assert "changes its load while it runs, so its classes have no rate of their own" in str(raised.value)
+    assert "changes its load while it runs, so its classes cannot have separate rates" in str(raised.value)

@@ -121,7 +121,7 @@ def test_sends_without_own_answers_are_rejected(users: Any, error: str) -> None:
 
 
 def test_one_closed_class_of_two_is_rejected() -> None:
-    with pytest.raises(UserError, match="either all producer classes of a run are closed or none"):
+    with pytest.raises(UserError, match="either all producer classes are closed or none"):
         planned(users=(Orders, Closed, Consumer, OfOthers))
     assert planned(users=(Closed, OfOthers)).info.is_closed
 

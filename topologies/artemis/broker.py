@@ -182,7 +182,7 @@ class ArtemisBroker(AnyBroker):
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """Its protocols, in the order of its acceptors. `ALL` is one entry, because it is one port."""
+        """The broker's protocols, in the order of acceptors. `ALL` is one entry, because it is one port."""
         return tuple(acceptor.protocol for acceptor in self.acceptors)
 
     @property

@@ -63,7 +63,7 @@ def link_end(broker: str, answers: Sequence[Answer]) -> ArtemisEnd:
 
 
 def missing(link: Link, ends: Mapping[str, ArtemisEnd]) -> tuple[str, ...]:
-    """One sentence per missing proof; empty if the link is proven. ``ends``: of all brokers except routers. Pure."""
+    """Return a sentence per missing proof; empty if the link is proven. ``ends``: all brokers except routers."""
     link_ends = [ends[name] for name in (link.opened_by.name, link.to.name) if name in ends]
     if failures := tuple(end.failure for end in link_ends if end.failure):
         return failures

@@ -79,7 +79,7 @@ class ClusterLink(Link):
 
     @property
     def limits(self) -> dict[str, int]:
-        """A cluster counts only its own links."""
+        """The link's hop limits. A cluster counts only links of this cluster."""
         return {"max_hops": self.cluster.max_hops}
 
     @property

@@ -52,9 +52,9 @@ FlowPath = tuple[UnboundFlow, ...]
 
 
 def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
-    """One sentence per loop, for the first few loops only.
+    """Return a sentence per loop, for the first few loops only.
 
-    Otherwise each direction in a loop would get its own sentence.
+    Both directions in a loop share a sentence.
     """
     loops = _ways_round(_going_on([flow for link in links for flow in flows_of(link)]))
     yield from islice(map(_described, loops), MOST_TOLD)

@@ -50,8 +50,8 @@ _AMQP_ONLY = json.dumps({"field": "protocol", "operation": "EQUALS", "value": "A
 class LinksOfBroker:
     """Data from the topology about a broker's links that its MBeans lack.
 
-    ``members``: other members of its clusters, with the link to each; ``sends_on``, ``sent_from``: links, with their
-    other ends, that take messages from a queue of this broker by its sender or by the other end's receiver.
+    ``members``: other members of the broker's clusters, with the link to each; ``sends_on``, ``sent_from``: links, with
+    their other ends, that take messages from a queue of this broker by its sender or by the other end's receiver.
     """
 
     members: Mapping[str, str] = field(default_factory=dict)

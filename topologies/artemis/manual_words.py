@@ -46,6 +46,6 @@ ARTEMIS_WORDS: Mapping[str, Mapping[str, str]] = {
         "kahadb": "it belongs to ActiveMQ Classic; for Artemis write persistence, a journal",
         "persistenceenabled": "write persistence: null for a broker that keeps messages in memory only",
         "hapolicy": "write ha",
-        "queues": "write addresses, each of which has a queue of the same name",
+        "queues": "write addresses; each address gets a queue of the same name",
     },
 }

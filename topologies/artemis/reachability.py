@@ -6,16 +6,16 @@ This models Artemis 2.44.0. Two kinds of links move messages:
   ``senders`` push from a queue of the opener, which exists as soon as there is a message. ``receivers`` pull into a
   queue of the opener, which must exist: it is created with the broker, or by the consumer at the opener. ``peers`` do
   both. A ``mirror`` repeats the messages that pass its filter.
-* A *cluster* forwards a message over at most ``max_hops`` of its links, to a member with demand. This is the consumer's
-  broker, or a member from which an AMQP connection forwards the message: by a receiver, or from a queue that was
-  created with the broker.
+* A *cluster* forwards a message over at most ``max_hops`` cluster links, to a member with demand. This is the
+consumer's broker, or a member whose AMQP connection forwards the message: by a receiver, or from a queue that was
+created with the broker.
 
 A subscriber to a *topic* gets a separate queue at its broker when it subscribes. Clusters forward messages to that
 queue. Other brokers do not have this queue, so a sender has nothing to push from and a mirror nothing to repeat. A
 receiver creates a queue at its other end. It is a subscriber's queue only if that broker's ``default_routing`` is
 MULTICAST.
 
-The prediction covers what is possible: another consumer or link may still take the message first. Not modelled:
+The prediction covers possible paths: another consumer or link may still take the message first. Not modelled:
 
 * alternates: all brokers are assumed to be up before a connection is tried, so it ends at its first listed broker. If
   an alternate is not a standby of the first broker, the connection reaches it only after a break, or if only the

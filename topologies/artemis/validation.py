@@ -105,7 +105,7 @@ def _alternates(link: BrokerConnection) -> Iterator[str]:
     if link.mirror and strangers:
         yield (
             f"link {link.name!r} mirrors to {link.to.name!r} or {strangers[0]!r}, two brokers with separate stores:"
-            " each would get only a part; the alternates of a mirror must be standbys of its end"
+            " each would get only a part; the alternates of a mirror must be standbys of the mirror's end"
         )
 
 
@@ -204,7 +204,7 @@ def _peers_queues(link: BrokerConnection, opener: ArtemisBroker, router: Router)
 
 
 def _received_into(receiver: AddressMatch, opener: ArtemisBroker) -> Iterator[tuple[str, str]]:
-    """(address, queue) for predefined queues: the queue with the given name, or those of all matching addresses."""
+    """Yield (address, queue) for predefined queues: the queue with the given name, or queues of matching addresses."""
     for address in opener.addresses:
         for queue in address.queues:
             by_name = bool(receiver.queue_name) and queue == receiver.queue_name

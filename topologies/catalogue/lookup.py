@@ -166,7 +166,7 @@ def _parameter(text: str, call: EntryCall, name: str) -> inspect.Parameter:
 
 
 def _meant(call: EntryCall, name: str, parameters: list[str]) -> str:
-    """Hint for an unknown parameter: another spelling, else an entry or YAML field that has it, else the nearest."""
+    """Return a hint for an unknown parameter: another spelling, an entry or YAML field with it, or a similar name."""
     same = [
         parameter
         for parameter in parameters

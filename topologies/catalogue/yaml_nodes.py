@@ -157,9 +157,9 @@ class Document:
 class Reader:
     """Reads nodes of a document as values of given types.
 
-    ``references``: for a type whose values the file refers to by name, the function that looks them up.
-    ``hint``: advice about an unknown word at a path; its last argument is whether a known field has that word in
-    another spelling. ``last_hint``: advice if there is no other.
+    ``references``: for a type whose values the file refers to by name, the function that looks them up. ``hint``:
+    advice about an unknown word at a path; its last argument is whether a known field has that word in another
+    spelling. ``last_hint``: advice without a better hint.
     """
 
     document: Document

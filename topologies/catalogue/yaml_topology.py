@@ -8,8 +8,8 @@
       - {name: producers, enter_at: [branch-1]}
       - {name: consumers, enter_at: [head-office]}
 
-Field names are those of `topologies.model`. A link's ``kind`` and ``flavour: classic`` are optional. Each error names
-the file, the line and the field.
+Field names are the same as in `topologies.model`. A link's ``kind`` and ``flavour: classic`` are optional. Each error
+names the file, the line and the field.
 """
 
 import re

@@ -156,7 +156,7 @@ def _outputs(topology: Topology, here: list[Broker]) -> Iterator[tuple[str, Json
 
 
 def _description(group: ClientGroup, entries: list[Broker]) -> Json:
-    """A description for a group with brokers in several regions: a template has only the addresses of its region."""
+    """Return a description for a group with brokers in several regions: a template has only one region's addresses."""
     missing = [broker.name for broker in group.enter_at if broker not in entries and not broker.standby_of]
     if not missing:
         return {}

@@ -39,7 +39,7 @@ DEAD_LETTERS = {kind: _permitted(f"{kind}DeadLetterStrategy", names.DEAD_LETTERS
 SYSTEM_USAGE = _permitted("systemUsage", names.SYSTEM_USAGE)
 
 BROWSED = DestinationPolicy().max_browse_page_size
-"""What the harness browses after a run. It is a setting of the measurement, so a template leaves it out."""
+"""The number of messages that the harness browses. It is a setting of the measurement; templates leave it out."""
 
 
 @dataclass(frozen=True)
@@ -202,13 +202,13 @@ def _changed(value: object, usual: object, table: Mapping[str, str]) -> dict[str
 
 
 def differences(topology: Topology) -> tuple[str, ...]:
-    """Return in which settings the brokers that runs measure differ from those of the template, in sentences."""
+    """Return a sentence for each difference between measured brokers and the template's brokers."""
     brokers = [broker for broker in topology.brokers if isinstance(broker, Broker)]
     return tuple(
         sentence
         for applies, sentence in (
             (True, "Heap and memory: runs give each broker a fixed heap; Amazon MQ's depends on the instance type."),
-            (True, "Disk: runs limit store and temporary usage in bytes; Amazon MQ limits them by its own storage."),
+            (True, "Disk: runs limit store and temporary usage in bytes; in Amazon MQ the storage is the limit."),
             (
                 any(connector.transport != "ssl" for broker in brokers for connector in broker.connectors),
                 "Encryption: runs use the transports of the topology; Amazon MQ listens with TLS only.",
@@ -219,7 +219,7 @@ def differences(topology: Topology) -> tuple[str, ...]:
             ),
             (
                 any(policy.max_browse_page_size == BROWSED for broker in brokers for policy in broker.policies),
-                f"Browsing: runs set maxBrowsePageSize={BROWSED:,} to count what is left; the template does not.",
+                f"Browsing: runs set maxBrowsePageSize={BROWSED:,} to count leftover messages; the template does not.",
             ),
             (
                 True,

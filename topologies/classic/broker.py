@@ -103,7 +103,7 @@ class Broker(AnyBroker):
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """Its protocols, in the order of its connectors."""
+        """The broker's protocols, in the order of connectors."""
         return tuple(connector.protocol for connector in self.connectors)
 
     @property
@@ -137,7 +137,7 @@ class Broker(AnyBroker):
 def without_broker_path(broker: AnyBroker) -> AnyBroker:
     """For topics: the plugin that stamps the path changes a message while it is being written to other subscribers.
 
-    Such a frame is too short or too long, and that connection hangs (Classic 5.18.3).
+    The written frame is then too short or too long, and that connection hangs (Classic 5.18.3).
     """
     assert isinstance(broker, Broker)  # a Classic topology has no other kind
     return changed(broker, trace_broker_path=False)

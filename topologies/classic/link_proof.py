@@ -64,7 +64,7 @@ def _demand_missing(link: NetworkConnector, holder: LinkEnd, listener: LinkEnd) 
 
 
 def _demand_client_id(link: NetworkConnector, holder: str, listener: str) -> str:
-    """One-way: the opener's login. Duplex: each end subscribes for the other, within its own broker."""
+    """Return the client id. One-way: the opener's login. Duplex: each end subscribes for the other, in its broker."""
     if not link.duplex:
         return bridge_client_id(link.name, listener, link.client_id_token)
     return link.client_id_token.join((link.name, listener, "inbound", holder))

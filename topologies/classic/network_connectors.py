@@ -2,8 +2,8 @@
 
 Defaults of `NetworkConnector` are from the beans of ActiveMQ Classic 5.18.3. Older manuals differ on
 ``decrease_network_consumer_priority`` (AMQ-5137) and ``always_sync_send`` (AMQ-3331). networkTTL is omitted on purpose,
-because it overwrites the two TTLs that it stands for. Properties that take a Java object are also omitted
-(bridgeFactory, connectionFilter, sslContext).
+because it overwrites both TTLs. Properties that take a Java object are also omitted (bridgeFactory, connectionFilter,
+sslContext).
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Models how a Classic broker treats destinations that match a pattern: the values of its ``policyEntry``.
+"""Models how a Classic broker treats destinations that match a pattern: the values of a ``policyEntry``.
 
 Defaults are from the beans of ActiveMQ Classic 5.18.3 unless a comment says otherwise.
 """

@@ -1,4 +1,4 @@
-"""Queries to a Classic broker, including the names of its topology's links."""
+"""Queries to a Classic broker, including the names of the topology's links."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ class LinkNames:
 
     @classmethod
     def in_topology(cls, topology: Topology) -> "LinkNames":
-        """A standby opens and accepts its active's links under its own name."""
+        """Return the names of links. A standby opens and accepts its active's links under the standby's name."""
         links = [link for link in topology.links if isinstance(link, NetworkConnector)]
         ends = Counter((link.opened_by.name, link.to.name) for link in links if link.duplex)
         openers = {link.name: on_one_store(topology, link.opened_by.name) for link in links}

@@ -1,6 +1,6 @@
 """Finds the consumers on the queues of a Classic broker, and empties queues.
 
-A queue's MBean lists its subscriptions, including those with wildcards. Only the subscriptions' MBeans have the names
+A queue's MBean lists its subscriptions, including wildcard subscriptions. Only the subscriptions' MBeans have the names
 that clients chose: in an MBean's name some characters are replaced.
 """
 

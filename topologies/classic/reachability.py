@@ -9,7 +9,7 @@ This models ActiveMQ Classic 5.18.3 (NetworkBridgeFilter, DemandForwardingBridge
   Wildcards work in all three lists, although the manual allows them only in the other two.
 * *Messages* go to subscriptions. A link forwards a message if its ``message_ttl`` exceeds the number of links crossed.
 
-The prediction covers what is possible. A queue's message goes to one of several consumers, so another consumer may take
+The prediction covers possible paths. A queue's message goes to one of several consumers, so another consumer may take
 it first. It may also get stuck behind a static bridge without a consumer, or in a ring. Not modelled:
 
 * ``conduit_subscriptions`` keep the route to the consumer that was announced first, and suppressed duplicates keep the
@@ -17,7 +17,7 @@ it first. It may also get stuck behind a static bridge without a consumer, or in
 * ``dynamic_only`` and ``sync_durable_subs``: a durable subscription counts as a consumer while it is active.
 * temporary destinations, virtual topics (``use_virtual_dest_subs``), composite destinations, selectors, rate limits and
   ``replay_when_no_consumers``, which lets messages return.
-* brokers and links that are down: all are assumed to be up, and an active broker has the links of its standby.
+* brokers and links that are down: all are assumed to be up, and an active broker has the standby's links.
 """
 
 from collections import deque
@@ -170,7 +170,7 @@ def _hops(leaving: Mapping[str, Sequence[Direction]], begin: str) -> dict[str, i
 
 
 def _group_by_end(directions: Iterable[Direction], end: Callable[[Direction], str]) -> dict[str, list[Direction]]:
-    """Group directions by the broker at one of their ends."""
+    """Group directions by the broker at one end."""
     directions_by_broker: dict[str, list[Direction]] = {}
     for direction in directions:
         directions_by_broker.setdefault(end(direction), []).append(direction)

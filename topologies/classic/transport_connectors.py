@@ -1,4 +1,4 @@
-"""Models a Classic broker's listening ports and its announcements to clients: values of its ``transportConnector``."""
+"""Models a Classic broker's listening ports and its announcements to clients: values of a ``transportConnector``."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -15,7 +15,7 @@ from topologies.model.validity import (
 )
 
 SCHEMES = {"openwire": "tcp", "stomp": "stomp", "amqp": "amqp", "mqtt": "mqtt"}
-"""Protocol, as endpoints name it, to the URI scheme of its connector."""
+"""The URI scheme of a connector, by the protocol's name in endpoints."""
 TRANSPORTS = ("tcp", "nio", "ssl", "nio+ssl")
 """Transports for any protocol; ``nio``: selector threads instead of a thread per connection."""
 OPENWIRE_TRANSPORTS = (*TRANSPORTS, "http", "https", "auto", "auto+nio", "auto+ssl", "auto+nio+ssl")

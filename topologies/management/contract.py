@@ -115,7 +115,7 @@ class BrokerQueries(Protocol):
 
 @dataclass(frozen=True)
 class QueuedMessage:
-    """A message on a queue: the beginning of its body, as far as management returns it, and its send time."""
+    """A message on a queue: the beginning of the body, as far as management returns it, and the send time."""
 
     body: bytes
     sent_ms: int
@@ -137,7 +137,7 @@ class DurableSubscription:
 
     @property
     def queue(self) -> str:
-        """The queue name for its leftover messages. No client's queue has such a name by accident."""
+        """The queue name for its leftover messages. No client's queue has this name by accident."""
         return f"{self.client_id}.{self.name}"
 
 
@@ -208,7 +208,7 @@ def queries_by_broker(topology: Topology) -> Mapping[str, BrokerQueries]:
 
 
 def serving(runtime: ManagedBrokers, topology: Topology, name: str, timeout_s: float) -> str:
-    """The broker that serves now: this broker, or one that replaces it; '' if none reports that it serves."""
+    """Return the broker that serves now: this broker or its replacement; empty if no broker reports that it serves."""
     for member in on_one_store(topology, name):
         with suppress(ManagementFailed), closing(Jolokia(runtime.management(member), timeout_s)) as agent:
             if queries_of(topology, member).serves(agent):

@@ -1,7 +1,7 @@
-"""Measures how long the threads of a process were ready to run but waited for a core: the run-queue wait.
+"""Measures the run-queue wait of a process: the time for which threads were ready to run but waited for a core.
 
 On a machine with too few cores, no broker setting can win this time back. Linux counts it per thread, in the second
-number of ``/proc/PID/task/TID/schedstat`` (its Documentation/scheduler/sched-stats.rst). There is no file with the sum
+number of ``/proc/PID/task/TID/schedstat`` (its Documentation/scheduler/sched-stats.rst). Linux has no file with the sum
 for a process.
 """
 

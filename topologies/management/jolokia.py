@@ -64,7 +64,7 @@ def object_name(name: str) -> dict[str, str]:
 
 
 class Jolokia:
-    """The agent of a broker. Not thread-safe: each thread or greenlet creates its own."""
+    """The agent of a broker. Not thread-safe: each thread or greenlet creates another one."""
 
     def __init__(self, endpoint: ManagementEndpoint, timeout_s: float = TIMEOUT_S) -> None:
         self.broker, self._url, self._timeout_s = endpoint.broker, endpoint.url, timeout_s

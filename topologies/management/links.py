@@ -1,4 +1,4 @@
-"""Proves that every link of a topology is up, or reports what is missing.
+"""Proves that every link of a topology is up, or reports the missing proofs.
 
 Each product defines the proof of a link (``link_proof.py`` in the product's folder). Only a canary message, sent
 afterwards, shows whether messages really cross.
@@ -28,12 +28,12 @@ AnEnd = TypeVar("AnEnd")
 
 
 class LinksNotProven(Exception):
-    """Links that did not come up in time: names each, with what is missing at its ends and what their logs say."""
+    """Links that did not come up in time. Names each link, with missing proofs at its ends and lines of their logs."""
 
 
 @dataclass(frozen=True)
 class UnprovenLink:
-    """A link that is not proven, and what is missing."""
+    """A link that is not proven, with the missing proofs."""
 
     link: Link
     missing: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Samples brokers during a run: once per second, each broker's figures as rows of the samples table.
 
-Each broker has its own thread (a greenlet under gevent), which waits for the answer before the next second's request.
-Thus a frozen broker does not delay other brokers, and never has more than one pending request. A failed sample is
+Each broker has a separate thread (a greenlet under gevent), which waits for the answer before the next second's
+request. Thus a frozen broker does not delay other brokers, and never has several pending requests. A failed sample is
 missing; it is not estimated.
 """
 

@@ -12,7 +12,7 @@ MIB = 1024**2
 
 @dataclass(frozen=True)
 class AnyBroker:
-    """A broker with the fields that all kinds share. Each kind adds its own configuration."""
+    """A broker with the fields that all kinds share. Each kind adds further configuration."""
 
     has_agent: ClassVar[bool] = True  # a Jolokia agent, for queries about the broker
     keeps_messages: ClassVar[bool] = True
@@ -34,7 +34,7 @@ class AnyBroker:
 
     @property
     def active(self) -> str:
-        """The broker that serves while both are up: the active broker's name, or its own."""
+        """The broker that serves while both are up: the active broker's name, or this broker's name."""
         return self.standby_of or self.name
 
     @property
@@ -78,7 +78,7 @@ class AnyBroker:
         return "tcp" if protocol in ("openwire", "core") else protocol
 
     def largest_frame_bytes(self, protocol: str) -> int | None:
-        """The message size at which the broker closes a client's connection; None if it has no such limit."""
+        """The message size at which the broker closes a client's connection; None without a limit."""
         return None
 
     def require_spoken(self, protocol: str) -> None:

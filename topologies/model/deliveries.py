@@ -18,7 +18,7 @@ KINDS = (QUEUE, TOPIC)
 
 @dataclass(frozen=True)
 class ClientDestination:
-    """A destination as written in a user class, and the protocol of its clients."""
+    """A destination as written in a user class, and the protocol of this class."""
 
     destination: str
     protocol: str
@@ -29,10 +29,10 @@ class Dialect:
     """How a product's brokers interpret a destination.
 
     ``rest``: the wildcard for any number of levels, by protocol; ``*`` is one level. ``no_wildcards``: why destinations
-    of a kind (`QUEUE`, `TOPIC`) cannot have wildcards. ``lists_by``: protocols in which commas separate destinations.
-    ``options``: the options that consumers may write after ``?``, by protocol. ``reserved``: name prefixes that the
-    brokers use themselves. ``dead_letters``: their dead-letter queues. ``feeds``: whether a message to a topic (a name)
-    also goes to a queue (a name), once that queue exists.
+    of a kind (`QUEUE`, `TOPIC`) cannot have wildcards. ``lists_by``: protocols that use commas to separate
+    destinations. ``options``: the options that consumers may write after ``?``, by protocol. ``reserved``: name
+    prefixes that the brokers use themselves. ``dead_letters``: their dead-letter queues. ``feeds``: whether a message
+    to a topic (a name) also goes to a queue (a name), once that queue exists.
     """
 
     brokers: str
@@ -83,7 +83,7 @@ def routes(
 
 
 def _require_distinct(destination: str, copies: Sequence[Copy]) -> None:
-    """Raise ValueError if a queue or consumer receives a message twice: the copies could not be told apart."""
+    """Raise ValueError if a queue or consumer receives a message twice: the copies could not be distinguished."""
     seen: dict[str, str] = {}
     for copy in copies:
         for taker in (copy.place, *(consumer for consumer in copy.consumers if consumer != copy.place)):

@@ -19,7 +19,7 @@ def mark_stated(value: object, fields: Iterable[str]) -> None:
 
 
 def mark_stated_below(value: object, fields: Collection[str], stop: type | tuple[type, ...] = ()) -> None:
-    """Mark ``fields`` as stated in a frozen value and, recursively, in the values of its fields.
+    """Mark ``fields`` as stated in a frozen value and, recursively, in the values of the fields.
 
     Values of the types in ``stop`` are left unchanged.
     """
@@ -38,7 +38,7 @@ def changed(value: Value, **changes: Any) -> Value:
 
 
 def is_stated(value: object, field: str) -> bool:
-    """Whether the field was stated, or differs from the default of its class."""
+    """Whether the field was stated, or differs from the class's default."""
     return field in _marked(value) or getattr(value, field) != _default(type(value), field)
 
 

@@ -75,7 +75,7 @@ def parse_impairment(text: str) -> Impairment:
 
 
 def _amount(name: str, text: str, units: dict[str, Fraction], example: str) -> int:
-    """An amount in the unit of its field. Toxiproxy accepts only whole numbers."""
+    """Return an amount in the field's unit. Toxiproxy accepts only whole numbers."""
     match = AMOUNT.fullmatch(text)
     if match is None or match[2] not in units:
         rule = f"it must be a number with a unit ({', '.join(units)}), e.g. {name}={example}"

@@ -1,4 +1,4 @@
-"""Holds what a product needs to start a broker: folders, files, environment, agent, image and scripts."""
+"""Values that a product needs to start a broker: folders, files, environment, agent, image and scripts."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -148,8 +148,8 @@ class ProductLaunch:
     launch requires.
 
     ``secrets``: path of a broker's secrets below the private folder, with ``{broker}`` for its name. ``first_serves``:
-    of two brokers on one store, the first to start serves, regardless of their names. ``says_it_listens``: whether the
-    log of a broker without an agent shows that it listens.
+    if two brokers share a store, the first to start serves, regardless of names. ``says_it_listens``: whether the log
+    of a broker without an agent shows that it listens.
     """
 
     name: str

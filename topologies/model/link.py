@@ -1,6 +1,6 @@
 """Links between brokers: one broker opens a link, and it carries messages one way or both ways.
 
-Each product has its own kinds. `Link` has the fields that all kinds share, and that paths, proxies and proofs use.
+Each product defines further kinds. `Link` has the fields that all kinds share, and that paths, proxies and proofs use.
 """
 
 from collections.abc import Iterable

@@ -4,8 +4,8 @@ A message that has crossed i links may cross another if that link's message_ttl 
 Demand travels in the other direction: in a path of k links, the i-th (from 0) knows of the consumer if its consumer_ttl
 is greater than k-1-i. This holds for forwarding on demand; static, included and excluded destinations are ignored.
 
-For links without TTLs: a cluster counts only its own links, from the link by which a message entered the cluster. Other
-links count nothing.
+For links without TTLs: a cluster counts only cluster links, from the first one that a message crosses. Other links
+count nothing.
 """
 
 from collections import Counter, deque
@@ -72,7 +72,7 @@ def joined(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]
 def _paths_by_clusters(start: str, links: tuple[Link, ...]) -> Iterator[tuple[tuple[str, str], Path]]:
     """Search breadth first.
 
-    A path is identified by its end, and by the number of its last links that belong to one cluster.
+    A path is identified by its end, and by the number of links at the end that belong to one cluster.
     """
     leaving: dict[str, list[tuple[str, Link]]] = {}
     for link in links:
@@ -97,7 +97,7 @@ def _paths_by_clusters(start: str, links: tuple[Link, ...]) -> Iterator[tuple[tu
 
 
 def _counted(link: Link, cluster: str, crossed: int) -> tuple[str, int]:
-    """The cluster of a link, and the number of its links that a message has crossed; '' and 0 outside a cluster."""
+    """Return a link's cluster, and the number of crossed cluster links; an empty name and 0 outside a cluster."""
     if not link.cluster_name:
         return "", 0
     return link.cluster_name, crossed + 1 if link.cluster_name == cluster else 1
@@ -106,7 +106,7 @@ def _counted(link: Link, cluster: str, crossed: int) -> tuple[str, int]:
 def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Link, int]]:
     """("message_ttl", "consumer_ttl" or "max_hops", link, needed value) for every limit that blocks the shortest path.
 
-    Call it only if there is no path: a path longer than the shortest may be open. Empty if no links lead there.
+    Call it only if no path exists, as a path longer than the shortest may be open. Empty if no links lead there.
     """
     shortest = _fewest(begin, end, tuple(links))
     limits, cluster, hops = [], "", 0

@@ -44,7 +44,7 @@ class MemberConnection:
 
 
 def cluster_connections(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> tuple[MemberConnection, ...]:
-    """Each connection once, including those of standbys; the connections of links come first."""
+    """Return each connection once, including connections of standbys; the connections of links come first."""
     everyone = tuple(brokers)
     connections: list[MemberConnection] = []
     members: list[AnyBroker] = []
@@ -84,7 +84,7 @@ def no_shared_proxies(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> st
             if call.called.copies_store:
                 return (
                     f"brokers {call.caller.name!r} and {call.called.name!r} replicate a store, which in containers"
-                    f" would also go through the proxy of their cluster's links; {instead}"
+                    f" would also go through the proxy of the cluster's links; {instead}"
                 )
             continue
         earlier = first_calls.setdefault(call.called.name, call)
@@ -112,6 +112,6 @@ def impairment_problems(links: Iterable[Link]) -> Iterator[str]:
     for link, duplicate in called_twice(proxied(links)):
         yield (
             f"links {link.name!r} and {duplicate.name!r} both join {link.opened_by.name!r} and {link.to.name!r}, each"
-            " of which has one address for all its clusters, so no proxy can tell them apart; keep one link, or set no"
+            " with the same address in all clusters, so no proxy can distinguish them; keep one link, or set no"
             " impairments"
         )

@@ -1,4 +1,4 @@
-"""Holds the hosts and ports of one rendering, and the names by which rendered files refer to the secrets.
+"""The hosts and ports of one rendering, and the names that rendered files use for the secrets.
 
 A topology has no hosts or ports: a runtime assigns them. It passes system properties and secrets to the brokers.
 """
@@ -58,7 +58,7 @@ class Site:
 DATA_PROPERTY = "activemq.data"
 """A separate folder per broker for its store, index and temporary files."""
 STORE_PROPERTY = "brokerbench.store"
-"""Passed only to a standby: the data folder of its active broker, whose store and lock it shares."""
+"""Passed only to a standby: the active broker's data folder, as they share the store and the lock."""
 SECRETS_PROPERTY = "brokerbench.secrets"
 """Properties file (mode 600, outside the run folder) with `SECRET_KEYS` and, for TLS, the passwords of the stores."""
 

@@ -22,7 +22,7 @@ from topologies.model.validation import active, kind_problems, part_problems, re
 from topologies.model.validity import TopologyInvalid, require_destinations, require_name
 
 MOST_BROKERS, MOST_LINKS = 200, 2_000
-"""More than one machine can run, and few enough to validate within a few seconds."""
+"""Larger than any network that a machine can run, and small enough to validate within a few seconds."""
 Rule = Callable[[Sequence[AnyBroker], Sequence[Link]], Iterator[str]]
 """(brokers, links) -> one sentence per violation."""
 
@@ -139,8 +139,8 @@ class Topology:
     def reaches(self, producer: str, consumer: str, destination: str) -> bool:
         """Whether a message to ``queue://NAME`` or ``topic://NAME`` can get from one broker to another, by name.
 
-        This is a prediction: the product's ``reachability.py`` lists what it takes into account. Raises KeyError for an
-        unknown broker, and `TopologyInvalid` for an invalid destination.
+        This is a prediction: the product's ``reachability.py`` lists its rules. Raises KeyError for an unknown broker,
+        and `TopologyInvalid` for an invalid destination.
         """
         require_destinations(f"topology {self.name!r}", destination=(destination,))
         begin, end = self.broker(producer), self.broker(consumer)
@@ -156,7 +156,7 @@ class Topology:
     def paths(self) -> dict[tuple[str, str], Path]:
         """The shortest path for every (producer's broker, consumer's broker) that links and TTLs connect.
 
-        Standbys have no separate paths: a standby that takes over has the paths of its active broker.
+        Standbys have no separate paths: a standby that takes over has the active broker's paths.
         """
         return shortest_paths((broker.name for broker in active(self.brokers)), self.links)
 

@@ -1,6 +1,6 @@
 """Checks whether brokers, links and groups form a valid topology. Each rule yields one sentence per violation.
 
-Rules for a single product are in its own ``validation.py``.
+Rules for a single product are in the product's ``validation.py``.
 """
 
 from collections import Counter

@@ -19,7 +19,7 @@ SCHEMA_LOCATION = f"{{{XSI}}}schemaLocation"
 
 
 def root_of(namespace: str, tag: str, attributes: Mapping[str, str] | None = None) -> etree._Element:
-    """An element without a parent. Its namespace is the default namespace of its document."""
+    """Create an element without a parent. Its namespace is the document's default namespace."""
     prefixes: dict[str | None, str] = {None: namespace, "xsi": XSI}
     return etree.Element(f"{{{namespace}}}{tag}", dict(attributes or {}), nsmap=prefixes)  # type: ignore[arg-type]
 

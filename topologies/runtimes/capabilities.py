@@ -1,4 +1,4 @@
-"""Declares what is possible with the brokers of each runtime, and explains what is not.
+"""Declares the operations that each runtime's brokers support, and explains why others are missing.
 
 Checks ask for a capability, never for the name of a runtime, so a new runtime needs only one entry here.
 """
@@ -15,7 +15,7 @@ _INSTEAD = "use --runtime processes or containers for that"
 
 
 class Capability(Enum):
-    """What a runtime can do with its brokers."""
+    """An operation or property that a runtime's brokers may support."""
 
     OWNS_BROKERS = "has exclusive brokers on this machine, which are empty at the start and removed after the run"
     OPERATES_BROKERS = "starts, stops, kills and freezes brokers"
@@ -74,7 +74,7 @@ def can(runtime: str, capability: Capability) -> bool:
 
 
 def why_not(runtime: str, capability: Capability) -> str:
-    """Why a runtime lacks the capability, with the next step; '' if it has it or is not chosen yet."""
+    """Return why a runtime lacks a capability, with the next step; empty if it has it, or is not chosen yet."""
     return LACKS.get(runtime, {}).get(capability, "")
 
 

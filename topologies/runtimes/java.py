@@ -32,7 +32,7 @@ exec {executable} "$@"
 
 
 class NoJava(UserError):
-    """No suitable Java was found; names what was tried and what to install."""
+    """No suitable Java was found. The message names the places that were tried, and packages to install."""
 
 
 @dataclass(frozen=True)

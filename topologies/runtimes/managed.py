@@ -1,7 +1,7 @@
 """The common part of the runtimes that start their own brokers: local processes and containers.
 
-These runtimes differ in how a broker is prepared, started and ended (a `Handle`). They agree on when a broker is up,
-where it is reached, and which operations it supports.
+These runtimes prepare, start and end brokers differently (a `Handle`). They share the rules for when a broker counts as
+up, its addresses, and the operations that it supports.
 """
 
 import time

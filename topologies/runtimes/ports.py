@@ -1,8 +1,8 @@
 """Chooses the ports for a topology on this machine's addresses.
 
 It chooses all ports at once, and holds each open until the last is chosen, so no two brokers get the same port. Free
-ports are taken from *below* the kernel's range for outgoing connections: otherwise, while a broker is down, a client's
-own connection could take its port, and the broker could not come back.
+ports are taken from *below* the kernel's range for outgoing connections: otherwise a client's connection could take the
+port of a broker that is down, and the broker could not restart.
 
 Brokers listen at one address, not at a host name or all addresses: they announce it to clients, who must reach it.
 """

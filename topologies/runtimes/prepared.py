@@ -1,4 +1,4 @@
-"""Holds what a run's brokers need before the first one starts: ports, passwords and rendered files."""
+"""Prepares a run's brokers before the first one starts: ports, passwords and rendered files."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -82,7 +82,7 @@ class Prepared(Generic[AHandle]):
 
 
 def store_of(topology: Topology, broker: str, data: Callable[[str], Path]) -> Path | None:
-    """For a standby, the data folder of its active broker; None for any other broker."""
+    """Return the active broker's data folder for a standby; None for other brokers."""
     active = topology.broker(broker).standby_of
     return data(active) if active else None
 
@@ -106,7 +106,7 @@ def wanted_ports(topology: Topology) -> list[tuple[str, str]]:
 
 
 def listening(ports: Ports) -> dict[tuple[str, str], int]:
-    """The ports of the brokers without those of their agents."""
+    """Return the brokers' ports without the agents' ports."""
     return {key: port for key, port in ports.items() if key[1] != MANAGEMENT}
 
 

@@ -1,7 +1,7 @@
 """Keeps a run's passwords and certificates in a separate folder that only its owner can read, until the run ends.
 
 Passwords are new for every run. Brokers and agents get the path of a file, never a password. If the harness is killed,
-the guards of its brokers remove the folder. At the latest the next run removes it when it creates its own.
+the brokers' guards remove the folder. At the latest the next run removes it when it creates another one.
 
 Certificates are signed by an authority that lives as long as the run. Its key is never written to disk. Brokers get the
 two stores that `topologies.classic.render.broker_xml` names. Clients and bridges verify certificates and host names.
@@ -48,7 +48,7 @@ class PrivateFolder:
 
     @classmethod
     def create(cls, parent: Path | None = None) -> "PrivateFolder":
-        """Create a folder in the system's folder for temporary files. First remove those of dead processes."""
+        """Create a folder in the system's folder for temporary files. Before that, remove folders of dead processes."""
         return cls(make_folder(PREFIX, parent))
 
     def write(self, name: str, content: str | bytes) -> Path:
@@ -72,7 +72,7 @@ class Authority:
         self.pem = self._ca.cert_pem.bytes().decode("ascii")
 
     def write_stores(self, private: PrivateFolder, hosts: Iterable[str], password: str) -> Stores:
-        """One certificate for all brokers. ``hosts``: every name and address at which a broker is reached."""
+        """Write one certificate for all brokers. ``hosts``: all host names and addresses of brokers."""
         locked, leaf = BestAvailableEncryption(password.encode("ascii")), self._ca.issue_cert(*hosts)
         key = load_pem_private_key(leaf.private_key_pem.bytes(), None)
         shown, *above = [x509.load_pem_x509_certificate(pem.bytes()) for pem in leaf.cert_chain_pems]

@@ -85,7 +85,7 @@ def _add_memory(parent: etree._Element, broker: ArtemisBroker, written: Written)
 
 
 def _add_store(parent: etree._Element, broker: ArtemisBroker, written: Written) -> None:
-    """A shared-store backup uses its active's folder; a replication backup has its own copy."""
+    """Add the store. A shared-store backup uses its active's folder; a replication backup has a separate copy."""
     add(parent, "persistence-enabled", {}, text(broker.persistence is not None))
     shared = broker.standby_of and broker.ha is not None and broker.ha.kind == SHARED_STORE
     folder = f"${{{STORE_PROPERTY if shared else DATA_PROPERTY}}}"

@@ -1,6 +1,6 @@
 """Renders an Artemis broker's clusters, its pair and its AMQP connections into broker.xml.
 
-A broker announces its own connector to the cluster, and through it to clients: clients reach it at the same address.
+A broker announces a connector to the cluster, and through the cluster to clients: both use the same address.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def add_links(parent: etree._Element, topology: Topology, broker: ArtemisBroker,
 
 
 def clusters_of(topology: Topology, broker: ArtemisBroker) -> dict[ClusterConnection, tuple[AnyBroker, ...]]:
-    """Each cluster that a broker is in, with the other members; a standby is in the clusters of its active broker."""
+    """Return the broker's clusters, each with the other members. A standby is in the active broker's clusters."""
     me = broker.active
     members_by_cluster: dict[ClusterConnection, list[AnyBroker]] = {}
     for link in topology.links:

@@ -132,7 +132,7 @@ NEEDED = {
     BrokerConnection: ("name",),
     ClusterConnection: ("max_hops",),
 }
-"""Fields that a run needs: names, where messages go, what it counts and browses, and which broker of a pair serves."""
+"""Fields that a run needs: names, routes of messages, counted and browsed queues, and the roles in a pair."""
 
 DISPENSABLE = ("message-counter-enabled",)
 """Elements without a field in the model that no run needs."""

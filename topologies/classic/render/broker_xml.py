@@ -4,7 +4,7 @@ Every property that affects a benchmark is written out, even at its default, bec
 With `Site.unset_defaults` only properties that were set explicitly, or that a run needs (see `names.NEEDED`), are
 written. Secrets are ``${…}`` placeholders. Spring fills them from the file that the system property `SECRETS_PROPERTY`
 names. model/site.py names the values that a runtime must pass. The broker's child elements are in alphabetical order:
-every version of its schema accepts that.
+every version of the schema accepts that.
 """
 
 from dataclasses import fields

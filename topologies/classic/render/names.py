@@ -79,7 +79,7 @@ NEEDED = {
     DestinationPolicy: ("max_browse_page_size",),
     NetworkConnector: ("name", "duplex", "message_ttl", "consumer_ttl"),
 }
-"""Fields that a run needs: names, what it reads from brokers, and the hops by which it predicts paths."""
+"""Fields that a run needs: names, figures that it reads from brokers, and hop limits for predicted paths."""
 
 DISPENSABLE = ("populateJMSXUserID", "useMirroredQueues")
 """Attributes without a field in the model that no run needs."""

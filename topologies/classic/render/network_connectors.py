@@ -26,7 +26,7 @@ INACTIVITY = "wireFormat.maxInactivityDuration"
 def add_network_connectors(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
     """The links that this broker opens; the other end of a duplex link needs no configuration.
 
-    A standby has the links of its active broker, and opens them once it has taken over, because it starts only then.
+    A standby has the active broker's links, and opens them after a takeover, because it starts only then.
     """
     opener = broker.active
     links = [link for link in topology.opened_by(opener) if isinstance(link, NetworkConnector)]

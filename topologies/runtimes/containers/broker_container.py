@@ -48,7 +48,7 @@ class ContainerContext:
 
 
 def into_the_log(log_file: Path) -> str:
-    """The shell line with which the container itself writes its log, so that the log is complete if we die."""
+    """Return the shell line that makes the container write its log, so that the log is complete if the harness dies."""
     return f'exec "$@" >>{log_file} 2>&1'
 
 
@@ -64,8 +64,8 @@ PORT_REFUSED = re.compile(r"(\d+\.\d+\.\d+\.\d+):(\d+).*(?:already in use|alread
 class BrokerContainer:
     """A broker of a run; each start reuses the same container, with its ports, data and log.
 
-    ``description`` is its name in errors. ``command`` is the end of its process's command line, which confirms that a
-    pid on this machine is the right process.
+    ``description`` is the broker's name in errors. ``command`` is the end of the process's command line, which confirms
+    that a pid on this machine is the right process.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class BrokerContainer:
         return dict(self._engine_container.attrs["State"])
 
     def _process_here(self) -> psutil.Process | None:
-        """The broker's process. At first the engine may report a process of its own instead, so this waits."""
+        """Return the broker's process. At first the engine may report one of the engine's processes, so this waits."""
         end = time.monotonic() + NOTICE_LIMIT_S
         with suppress(psutil.Error):
             process = psutil.Process(int(self._state().get("Pid") or 0))
@@ -216,7 +216,7 @@ class BrokerContainer:
         return explained(error, self._host)
 
     def _signal(self, name: str) -> bool:
-        """Send a signal; False if there is no process. Raises EngineTrouble if the engine fails."""
+        """Send a signal; return False without a process. Raises EngineTrouble if the engine fails."""
         try:
             self._engine_container.kill(name)
         except FAILURES as error:

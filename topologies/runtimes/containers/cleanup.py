@@ -1,4 +1,4 @@
-"""Removes containers and networks: a run's guard removes its own, the next run removes those of a dead harness.
+"""Removes containers and networks: a run's guard removes the run's, and the next run removes those of dead harnesses.
 
 Everything that a run creates on the engine is labelled with the run and with the process that created it. A process is
 identified by the machine's boot id, its pid namespace, its pid, and its start time in clock ticks since the boot:
@@ -25,7 +25,7 @@ START_FIELD = 19  # in /proc/PID/stat after the name: the 22nd field of the line
 
 @dataclass(frozen=True)
 class Owner:
-    """A process. ``boot`` and ``namespace`` identify the machine and the namespace in which ``pid`` is valid."""
+    """A process. ``boot`` and ``namespace`` identify the machine and the pid namespace of ``pid``."""
 
     boot: str
     namespace: str
@@ -152,7 +152,7 @@ def abandoned(all_labels: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
 
 
 def _labels_on(engine: Engine) -> list[dict[str, str]]:
-    """The labels of every container and network that one of our runs created."""
+    """Return the labels of all containers and networks that brokerbench created."""
     ours = {"label": [OWNER_LABEL]}
     try:
         with client_of(engine.host) as client:

@@ -30,10 +30,10 @@ SIGNS = (  # part of an engine's message in lowercase, and the next step
     ("no space left on device", "the engine's disk is full: free some space; docker system df shows its use"),
     ("port is already allocated", "end the process that holds the port, or choose other ports"),
     ("address already in use", "end the process that holds the port, or choose other ports"),
-    ("address pool", "the engine has no subnet left for one more network: docker network prune removes unused ones"),
+    ("address pool", "the engine has no subnet left for another network: docker network prune removes unused ones"),
     ("already in use by container", "another run still uses it: end that run, or docker rm --force that container"),
     ("already exists", "another run still uses it: end that run, or remove it"),
-    ("permission denied", "this user may not use the engine: join its group (docker), or use a rootless engine"),
+    ("permission denied", "this user has no access to the engine: join its group (docker), or use a rootless engine"),
     ("executable file not found", "the image lacks what a broker needs: /bin/sh and java on its PATH"),
     ("no such file or directory: unknown", "the image lacks what a broker needs: /bin/sh and java on its PATH"),
 )
@@ -54,7 +54,7 @@ class Engine:
     kernel: str = ""  # "6.1.0-32-amd64": the kernel of its containers
 
     def another_kernel(self, here: str) -> str:
-        """The kernel of its containers if it differs from this machine's, as in a virtual machine; else ''. Pure."""
+        """Return the containers' kernel if it differs from this machine's, as in a virtual machine; else empty."""
         return "" if self.kernel == here else self.kernel or "it does not report which"
 
 

@@ -110,7 +110,7 @@ def is_here(client: docker.DockerClient, name: str) -> bool:
 
 
 def use_reaper_if_it_can_be_had(engine: Engine, progress: Progress) -> None:
-    """Testcontainers' clean-up (Ryuk) is a container too; without its image only our own guard cleans up."""
+    """Use Testcontainers' clean-up container (Ryuk) if its image is available; otherwise only our guard cleans up."""
     if testcontainers_config.ryuk_disabled:
         return
     name = testcontainers_config.ryuk_image
@@ -120,7 +120,7 @@ def use_reaper_if_it_can_be_had(engine: Engine, progress: Progress) -> None:
                 client.images.pull(_with_prefix(name))
     except FAILURES as error:
         testcontainers_config.ryuk_disabled = True
-        progress(f"Testcontainers' Ryuk image is not available ({reason(error)}): only our own guard cleans up")
+        progress(f"Testcontainers' Ryuk image is not available ({reason(error)}): only brokerbench's guard cleans up")
 
 
 def _with_prefix(name: str) -> str:

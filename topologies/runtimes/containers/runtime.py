@@ -1,6 +1,6 @@
 """Runs brokers in containers, with Testcontainers on a local Docker engine and one network per topology.
 
-Each broker has its own host name on the network. Its files are mounted: configuration, passwords and Jolokia's agent
+Each broker has a separate host name on the network. Its files are mounted: configuration, passwords and Jolokia's agent
 read-only; data and log from the run folder. The container runs as the owner of these files. It runs the same Java
 process as `processes.runtime`. Its port is published only on this machine's loopback, with the same number as inside. A
 guard (topologies.runtimes.containers.guard) removes everything by label, however the run ends.
@@ -116,7 +116,7 @@ def prepare(
 
 
 def host_names(topology: Topology) -> dict[str, str]:
-    """A host name for each broker: its own name, as far as host names allow. Pure."""
+    """Return a host name for each broker: the broker's name, as far as host names allow."""
     host_by_broker: dict[str, str] = {}
     for broker in topology.brokers:
         name = plain(broker.name)[:60]

@@ -30,7 +30,7 @@ SCHEMES: Mapping[str, tuple[str, ...]] = {
     "amqp": ("amqp", "amqp+ssl", "amqps"),
     "mqtt": ("mqtt", "mqtt+ssl"),
 }
-"""Protocol to the schemes of its URIs."""
+"""URI schemes by protocol."""
 MANAGEMENT, MANAGEMENT_SCHEMES, NAME = "management", ("http", "https"), "name"
 BROKERS, CREDENTIALS_FILE = "brokers", "credentials_file"
 SECRETS = ("password", "passcode", "username", "user", "credentials")
@@ -40,7 +40,7 @@ SECRETS = ("password", "passcode", "username", "user", "credentials")
 class ExternalBroker:
     """An external broker. ``uris``: by protocol; ``management``: its Jolokia URL, '' if none is reachable.
 
-    ``calls_itself``: its name in its own configuration; '' if it is the name in the topology.
+    ``calls_itself``: the name in the broker's configuration; empty if it is the name in the topology.
     """
 
     name: str
