@@ -97,18 +97,16 @@ class Merged(Mapping[str, pl.DataFrame]):
     """The merged rows by table."""
 
     def __init__(self, rows: pa.Table, names: tuple[str, ...]) -> None:
-        self._rows, self._names = rows, names
+        self._rows = {name: _own_rows(rows, name) for name in names}  # most columns belong to other tables
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        if name not in self._names:
-            raise KeyError(name)
-        return unpacked(self._rows, name)
+        return _unpacked(self._rows[name], name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._rows)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._rows)
 
 
 def exchange_schema(names: Iterable[str], *, with_files: bool = False) -> pa.Schema:
@@ -163,12 +161,18 @@ def _packed(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
     return histograms.select(name, *keys, pl.struct(CELLS).alias(HISTOGRAM))
 
 
-def unpacked(everything: pa.Table, name: str) -> pl.DataFrame:
-    """Return the rows of one table from the packed table."""
+def _own_rows(everything: pa.Table, name: str) -> pa.Table:
+    """Return the rows of one table from the packed table, with the columns of that table."""
     table = MERGED_TABLES[name]
     columns = [HISTOGRAM] if table.is_histogram else [*figure_columns(table).values()]
     keys = [key for key in table.keys if key != BUCKET]
-    rows = pl.from_arrow(everything.filter(pc.equal(everything[TABLE], name)).select([*keys, *columns]))
+    return everything.filter(pc.equal(everything[TABLE], name)).select([*keys, *columns])
+
+
+def _unpacked(own_rows: pa.Table, name: str) -> pl.DataFrame:
+    table = MERGED_TABLES[name]
+    keys = [key for key in table.keys if key != BUCKET]
+    rows = pl.from_arrow(own_rows)
     assert isinstance(rows, pl.DataFrame)
     if table.is_histogram:
         kept = DISTRIBUTION if table.is_distribution else CELLS_OF

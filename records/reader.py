@@ -343,25 +343,33 @@ def _contents(directory: RunDirectory) -> Sealing:
     rows: dict[str, int] = {}
     problems = [*checked.problems]
     for table, names in checked.readable.items():
-        files = [_metadata(directory.events_path / name, EVENT_TABLES[table], has_seal) for name in names]
-        rows[table] = sum(file.num_rows for file in files)
-        problems += [problem for file in files if (problem := file.metadata.get(PROBLEM_KEY, b"").decode())]
+        files = [_rows_and_problem(directory.events_path / name, EVENT_TABLES[table], has_seal) for name in names]
+        rows[table] = sum(rows_of_file for rows_of_file, _ in files)
+        problems += [problem for _, problem in files if problem]
         if table not in PARTED and has_seal:
-            problems += changed_rows(read_files(partial(open_below, directory.events_path), names, table).left_out)
+            problems += changed_rows(changed for name in names for changed in _changed_groups(directory, name))
     if (listed := _final_seal(directory)) is not None:
         streams = _streams_since(directory, Origin.of(directory), listed)
         problems += [why_not for why_not in streams.values() if why_not]
     return Sealing(rows, tuple(problems), () if has_seal else (WITHOUT_SEAL,), checked.readable)
 
 
-def _metadata(path: Path, schema: pa.Schema, has_seal: bool) -> pq.FileMetaData:
+def _changed_groups(directory: RunDirectory, name: str) -> list[ChangedGroup]:
+    """Return the row groups of an event file that are not as they were sealed."""
+    with open_below(directory.events_path, name) as opened:
+        metadata = pq.read_metadata(opened)
+        changed = unsealed_groups(opened, metadata, range(metadata.num_row_groups))
+    return [ChangedGroup(name, group, metadata.num_row_groups) for group in changed]
+
+
+def _rows_and_problem(path: Path, schema: pa.Schema, has_seal: bool) -> tuple[int, str]:
+    """Return the number of rows, and the sentence on an incomplete stream."""
     try:
-        metadata = pq.read_metadata(path)
-        file_schema = metadata.schema.to_arrow_schema()
+        metadata, file_schema = pq.read_metadata(path), pq.read_schema(path)  # metadata.schema would keep 20 MB alive
     except NOT_PARQUET as error:
         raise _not_readable(path, error) from None
     check_schema(file_schema, schema, path, None if has_seal else UNSEALED_VERSION)
-    return metadata
+    return metadata.num_rows, metadata.metadata.get(PROBLEM_KEY, b"").decode()
 
 
 def _not_readable(path: Path, error: Exception) -> RunUnreadable:

@@ -16,7 +16,7 @@ from analysis.events.run import RowsOfPart
 from analysis.messages import order
 from analysis.messages.part import Part
 from analysis.pipeline import RunLocations
-from analysis.tables import CELLS, MergedRows, add_up, merged, packed, typed, unpacked
+from analysis.tables import CELLS, Merged, MergedRows, add_up, merged, packed, typed
 from records.errors import RunUnwritable
 from records.merged_tables import BLOCKS, DISTRIBUTION_TYPE, MERGED_TABLES, OVERTAKEN_IN_OVERLAPS, MergedTable
 from records.parts import SEQS_PER_BLOCK
@@ -107,11 +107,11 @@ def test_merged_rows_do_not_depend_on_how_many_wait(monkeypatch: pytest.MonkeyPa
 
 def test_packed_rows_are_unpacked_as_they_were() -> None:
     rows = {name: random_rows(1, table) for name, table in MERGED_TABLES.items()}
-    together = packed(rows)
+    together = Merged(packed(rows), tuple(rows))
     for name, frame in rows.items():
         if MERGED_TABLES[name].is_histogram:
             continue  # covered by the tests of merged rows
-        assert in_order(unpacked(together, name)) == in_order(frame), name
+        assert in_order(together[name]) == in_order(frame), name
 
 
 def test_tables_without_rows_keep_their_columns() -> None:
