@@ -6,7 +6,7 @@ of messages, so topics only use merged tables of them (`records.merged_tables`),
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import polars as pl
@@ -17,7 +17,7 @@ from analysis.events.routes import Routes
 from analysis.events.stalls import Stalls, stall_rows, stalls
 from analysis.events.timeline import FaultSpan, FaultWindow, Timeline, fault_spans
 from analysis.latency.seconds import NO_LATENCIES, LatencyBySecond
-from records.reader import Sealing, read_events
+from records.reader import Sealing, open_below, read_files
 from records.run import RunInfo
 from records.rundir import RunDirectory
 
@@ -64,7 +64,7 @@ class Run:
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        return _frame(read_events(self.directory, "samples"))
+        return _frame(self._read("samples"))
 
     @cached_property
     def shared_queues(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class Run:
 
     @cached_property
     def fault_rows(self) -> Rows:
-        rows: Rows = read_events(self.directory, "faults").to_pylist()
+        rows: Rows = self._read("faults").to_pylist()
         return rows
 
     @cached_property
@@ -84,7 +84,7 @@ class Run:
 
     @cached_property
     def stall_rows(self) -> Rows:
-        return stall_rows(self.directory, self.info)
+        return stall_rows(self._read("stalls"), self.info)
 
     @cached_property
     def stalls(self) -> Stalls:
@@ -125,11 +125,15 @@ class Run:
         return 0 if first_ns is None else int(first_ns)  # type: ignore[arg-type]
 
     def _sends(self, time: str) -> pl.Series:
-        times = _frame(read_events(self.directory, "sends", ["producer", time]))
+        times = _frame(self._read("sends", ["producer", time]))
         return on_the_masters_clock(times, "producer", [time], self.info.processes)[time]
 
+    def _read(self, table: str, columns: Sequence[str] | None = None) -> pa.Table:
+        open_file = partial(open_below, self.directory.events_path)
+        return read_files(open_file, self.sealing.files[table], table, columns).rows
+
     def _events(self, table: str, client: str, *times: str) -> pl.DataFrame:
-        rows = _frame(read_events(self.directory, table))
+        rows = _frame(self._read(table))
         return on_the_masters_clock(rows, client, times, self.info.processes)
 
 

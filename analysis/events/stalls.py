@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
-from records.reader import read_events
 from records.run import CONSUMER, PRODUCER, RunInfo
-from records.rundir import RunDirectory
 from records.schemas import CLIENTS_PER_PROCESS
 
 SLOT_BITS = 27
@@ -41,10 +40,10 @@ def stalls(rows: Iterable[Mapping[str, Any]], info: RunInfo) -> Stalls:
     )
 
 
-def stall_rows(directory: RunDirectory, info: RunInfo) -> list[dict[str, Any]]:
-    """Read the stalls of a sealed run, with times on the master's clock."""
+def stall_rows(recorded: pa.Table, info: RunInfo) -> list[dict[str, Any]]:
+    """Return the stalls of a run, with times on the master's clock. ``recorded``: the event table stalls."""
     processes = {process.index: process for process in info.processes}
-    rows: list[dict[str, Any]] = read_events(directory, "stalls").to_pylist()
+    rows: list[dict[str, Any]] = recorded.to_pylist()
     for row in rows:
         if process := processes.get(row["process"]):
             row.update({time: row[time] - process.offset_at(row[time]) for time in ("began_ns", "ended_ns")})

@@ -13,7 +13,7 @@ from analysis.events.stalls import Stalls, stall_rows, with_own_waits, with_read
 from analysis.events.stalls import stalls as of_rows
 from analysis.latency.histogram import durations
 from analysis.messages.deliveries import deliveries, messages
-from records.reader import seal
+from records.reader import read_events, seal
 from records.run import ProcessInfo, RunInfo
 from records.rundir import RunDirectory
 from records.schemas import CLIENTS_PER_PROCESS
@@ -39,7 +39,7 @@ def planted(parent: Path, rows: list[Row], info: RunInfo = INFO) -> RunDirectory
 
 
 def stalls(directory: RunDirectory, info: RunInfo) -> Stalls:
-    return of_rows(stall_rows(directory, info), info)
+    return of_rows(stall_rows(read_events(directory, "stalls"), info), info)
 
 
 def late_by_plain_python(read_ns: int, sent_ns: int, client: int, rows: list[Row]) -> int:
