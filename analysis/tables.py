@@ -166,7 +166,7 @@ def _own_rows(everything: pa.Table, name: str) -> pa.Table:
     table = MERGED_TABLES[name]
     columns = [HISTOGRAM] if table.is_histogram else [*figure_columns(table).values()]
     keys = [key for key in table.keys if key != BUCKET]
-    return everything.filter(pc.equal(everything[TABLE], name)).select([*keys, *columns])
+    return everything.select([*keys, *columns]).filter(pc.equal(everything[TABLE], name))
 
 
 def _unpacked(own_rows: pa.Table, name: str) -> pl.DataFrame:
