@@ -22,7 +22,7 @@ from benchmarks.arguments import Parser
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP, Stopwatch
 
 
-class Listener(stomp.ConnectionListener):  # type: ignore[misc]
+class BareListener(stomp.ConnectionListener):  # type: ignore[misc]
     """Acknowledges and counts received messages, and tracks the sends that await a receipt."""
 
     def __init__(self, connection: Any) -> None:
@@ -56,11 +56,11 @@ class Listener(stomp.ConnectionListener):  # type: ignore[misc]
             assert len(self.open) < IN_FLIGHT or self._changed.wait(60), f"{len(self.open)} sends stay unanswered"
 
 
-def connected(uri: str, password: str) -> tuple[Any, Listener]:
+def connected(uri: str, password: str) -> tuple[Any, BareListener]:
     host, _, port = uri.partition("://")[2].rpartition(":")
     transport_options = {"prefer_localhost": False, "try_loopback_connect": False, "auto_decode": False}
     connection = stomp.StompConnection12([(host, int(port))], **transport_options)
-    listener = Listener(connection)
+    listener = BareListener(connection)
     connection.set_listener("", listener)
     connection.connect(USER, password, wait=True)
     return connection, listener

@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.arguments import Parser, scaled
 from benchmarks.one_broker import BROKER, broker
 from benchmarks.pairs import compare, conditions
-from benchmarks.stomp_bare import Listener, connected
+from benchmarks.stomp_bare import BareListener, connected
 from benchmarks.stopwatch import BODY_BYTES
 from brokerbench.durability.cells import ARTEMIS_JOURNALS, CLASSIC_JOURNALS, persistence_overlay
 from topologies.runtimes.processes.runtime import ProcessRuntime
@@ -35,7 +35,7 @@ class SyncLoad:
         counts = [0] * len(self._connections)
         end_s = time.perf_counter() + self._seconds
 
-        def produce(number: int, connection: Any, listener: Listener) -> None:
+        def produce(number: int, connection: Any, listener: BareListener) -> None:
             while time.perf_counter() < end_s:
                 listener.open.add(receipt := str(counts[number]))
                 headers = {"persistent": "true", "receipt": receipt}

@@ -14,8 +14,8 @@ from reports.comparison.forms import ratio_document
 from reports.nightly.history import NightlyHistory, Trend, draw_trend, trend_table, trends
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, GateResult, Night, answer, doubts, lead
 from reports.parts.formats import (
-    Case,
-    Suite,
+    JUnitCase,
+    JUnitSuite,
     junit_document,
     plain,
     render_page,
@@ -96,7 +96,7 @@ def markdown(night: Night) -> str:
 
 def nightly_junit(night: Night) -> str:
     return junit_document(
-        Suite(
+        JUnitSuite(
             f"{night.name} {cell.name}",
             f"brokerbench.nightly.{cell.scenario}",
             {"night": night.name, "plan": night.plan, "scenario": cell.scenario, "topology": cell.topology},
@@ -108,9 +108,9 @@ def nightly_junit(night: Night) -> str:
     )
 
 
-def _case(result: GateResult) -> Case:
+def _case(result: GateResult) -> JUnitCase:
     name = f"{result.gate}: {result.arm}" if result.arm else result.gate
-    return Case(name, result.outcome, " ".join(result.reasons))
+    return JUnitCase(name, result.outcome, " ".join(result.reasons))
 
 
 SYMBOLS = {PASS: "✓", FAIL: "✗", UNDECIDED: "?", INVALID: "!"}

@@ -93,7 +93,7 @@ OUTCOME_ELEMENTS = {
 
 
 @dataclass(frozen=True)
-class Case:
+class JUnitCase:
     """One test case. ``outcome``: "pass", or one of `OUTCOME_ELEMENTS`; then ``message`` says why."""
 
     name: str
@@ -102,18 +102,18 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Suite:
+class JUnitSuite:
     """A JUnit test suite. ``took_s``: its duration; ``began``: ISO 8601, '' if unknown."""
 
     name: str
     classname: str
     properties: Mapping[str, str]
-    cases: tuple[Case, ...]
+    cases: tuple[JUnitCase, ...]
     took_s: float = 0.0
     began: str = ""
 
 
-def junit_document(suites: Iterable[Suite]) -> str:
+def junit_document(suites: Iterable[JUnitSuite]) -> str:
     """The XML document, one line an element. Text of any kind is escaped."""
     root = ET.Element("testsuites", name="brokerbench")
     for suite in suites:
@@ -122,7 +122,7 @@ def junit_document(suites: Iterable[Suite]) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _add_suite(root: ET.Element, suite: Suite) -> None:
+def _add_suite(root: ET.Element, suite: JUnitSuite) -> None:
     added = ET.SubElement(root, "testsuite", name=_text(suite.name))
     properties = ET.SubElement(added, "properties")
     for name, value in suite.properties.items():
@@ -132,7 +132,7 @@ def _add_suite(root: ET.Element, suite: Suite) -> None:
     _count(added, suite)
 
 
-def _add_case(suite: ET.Element, classname: str, case: Case, took_s: float) -> None:
+def _add_case(suite: ET.Element, classname: str, case: JUnitCase, took_s: float) -> None:
     """``took_s``: an even share of the suite's time, as CI systems add up the times of cases."""
     added = ET.SubElement(suite, "testcase", name=_text(case.name), classname=_text(classname))
     added.set("time", f"{took_s:.3f}")
@@ -144,7 +144,7 @@ def _add_case(suite: ET.Element, classname: str, case: Case, took_s: float) -> N
         outcome.text = _text(case.message)
 
 
-def _count(added: ET.Element, suite: Suite) -> None:
+def _count(added: ET.Element, suite: JUnitSuite) -> None:
     """Set the attributes that CI systems use to add up suites."""
     added.set("tests", str(len(added.findall("testcase"))))
     for name, element in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

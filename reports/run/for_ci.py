@@ -4,7 +4,7 @@ from pathlib import Path
 
 from records.summary import AbortResult, CheckResult, Summary
 from reports.inputs import Results
-from reports.parts.formats import Case, Suite, junit_document, plain, table_lines
+from reports.parts.formats import JUnitCase, JUnitSuite, junit_document, plain, table_lines
 from reports.parts.numbers import sentence
 from reports.parts.values import KeyFigure
 from reports.run.headline import OUTCOME_WORDS, headline, key_figures
@@ -18,22 +18,24 @@ def junit(summary: Summary) -> str:
     cases += [_abort_case(abort) for abort in summary["aborted"]]
     if not _told_by_checks(summary):
         reasons = " ".join(map(sentence, summary["reasons"]))
-        cases.append(Case("verdict", summary["verdict"], reasons or f"The verdict is {summary['verdict']}."))
+        cases.append(JUnitCase("verdict", summary["verdict"], reasons or f"The verdict is {summary['verdict']}."))
     properties = {name: str(summary[name]) for name in PROPERTIES}  # type: ignore[literal-required]
     took_s = sum(summary["phases"].values())
     classname = f"brokerbench.{summary['scenario']}"
-    return junit_document([Suite(summary["run_id"], classname, properties, tuple(cases), took_s, summary["wall"])])
+    return junit_document([JUnitSuite(summary["run_id"], classname, properties, tuple(cases), took_s, summary["wall"])])
 
 
-def _case(check: CheckResult, summary: Summary) -> Case:
+def _case(check: CheckResult, summary: Summary) -> JUnitCase:
     message = unknown_reason(check, summary) if check["outcome"] == "unknown" else failure_message(check)
-    return Case(check["name"], check["outcome"], message)
+    return JUnitCase(check["name"], check["outcome"], message)
 
 
-def _abort_case(abort: AbortResult) -> Case:
+def _abort_case(abort: AbortResult) -> JUnitCase:
     outcome = "unknown" if abort["confirmed"] is False else "fail"
     when = f"{'the warm-up' if abort['in_warm_up'] else 'the load'} ended after {abort['at_s']:.1f} s"
-    return Case(f"--abort-on {abort['condition']}", outcome, f"{when}, as {abort['figure']} was {abort['value']:.6g}")
+    return JUnitCase(
+        f"--abort-on {abort['condition']}", outcome, f"{when}, as {abort['figure']} was {abort['value']:.6g}"
+    )
 
 
 def failure_message(check: CheckResult) -> str:

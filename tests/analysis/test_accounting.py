@@ -60,7 +60,7 @@ def counted(
 
 
 @dataclass(frozen=True)
-class Case:
+class AccountingCase:
     """Sent, received and leftover messages, and the counts that are then not zero."""
 
     counts: dict[str, int]
@@ -73,106 +73,106 @@ IN_DOUBT = send(1, outcome="in_doubt")
 DEAD = leftover(1, queue="ActiveMQ.DLQ", dead_letter=True)
 
 CASES = {
-    "a message sent and received is nothing else": Case(
+    "a message sent and received is nothing else": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1}, sends=(send(1),), receipts=(receipt(1),)
     ),
-    "an acked message that is nowhere is lost": Case({"sent": 1, "acked": 1, "lost": 1}, sends=(send(1),)),
-    "a message left on a queue is stranded and not lost": Case(
+    "an acked message that is nowhere is lost": AccountingCase({"sent": 1, "acked": 1, "lost": 1}, sends=(send(1),)),
+    "a message left on a queue is stranded and not lost": AccountingCase(
         {"sent": 1, "acked": 1, "stranded": 1}, sends=(send(1),), leftovers=(leftover(1),)
     ),
-    "a message on a dead-letter queue is dead-lettered": Case(
+    "a message on a dead-letter queue is dead-lettered": AccountingCase(
         {"sent": 1, "acked": 1, "dead_lettered": 1}, sends=(send(1),), leftovers=(DEAD,)
     ),
-    "a message on both kinds of queue is stranded, as it can still be read": Case(
+    "a message on both kinds of queue is stranded, as it can still be read": AccountingCase(
         {"sent": 1, "acked": 1, "stranded": 1}, sends=(send(1),), leftovers=(DEAD, leftover(1))
     ),
-    "a message received and yet found is received": Case(
+    "a message received and yet found is received": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1}, sends=(send(1),), receipts=(receipt(1),), leftovers=(leftover(1),)
     ),
-    "a message in doubt that arrived is recovered": Case(
+    "a message in doubt that arrived is recovered": AccountingCase(
         {"sent": 1, "in_doubt": 1, "received": 1, "recovered": 1}, sends=(IN_DOUBT,), receipts=(receipt(1),)
     ),
-    "a message in doubt that did not arrive is not lost": Case(
+    "a message in doubt that did not arrive is not lost": AccountingCase(
         {"sent": 1, "in_doubt": 1, "in_doubt_not_received": 1}, sends=(IN_DOUBT,)
     ),
-    "a message acked at its second attempt is acked, and sent once": Case(
+    "a message acked at its second attempt is acked, and sent once": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1}, sends=(IN_DOUBT, send(1, attempt=2)), receipts=(receipt(1, attempt=2),)
     ),
-    "both attempts delivered are a duplicate by a resend": Case(
+    "both attempts delivered are a duplicate by a resend": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1, "duplicated": 1, "duplicated_by_resend": 1},
         sends=(IN_DOUBT, send(1, attempt=2)),
         receipts=(receipt(1), receipt(1, attempt=2, at=2_006)),
     ),
-    "one attempt delivered twice is a duplicate by the broker": Case(
+    "one attempt delivered twice is a duplicate by the broker": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1, "duplicated": 1},
         sends=(send(1),),
         receipts=(receipt(1), receipt(1, at=2_006)),
     ),
-    "a copy that the broker marks as redelivered is not a duplicate": Case(
+    "a copy that the broker marks as redelivered is not a duplicate": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1, "redelivered": 1, "repeated": 1},
         sends=(send(1),),
         receipts=(receipt(1), receipt(1, at=2_006, redelivered=True)),
     ),
-    "a first delivery that the broker marks as redelivered is not a repeat": Case(
+    "a first delivery that the broker marks as redelivered is not a repeat": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1, "redelivered": 1},
         sends=(send(1),),
         receipts=(receipt(1, redelivered=True),),
     ),
-    "an unconfirmed message that is nowhere is missing and not lost": Case(
+    "an unconfirmed message that is nowhere is missing and not lost": AccountingCase(
         {"sent": 1, "unconfirmed": 1, "missing_unconfirmed": 1}, sends=(send(1, outcome="unconfirmed"),)
     ),
-    "an unconfirmed message that is found on a queue is left there": Case(
+    "an unconfirmed message that is found on a queue is left there": AccountingCase(
         {"sent": 1, "unconfirmed": 1, "left_unconfirmed": 1},
         sends=(send(1, outcome="unconfirmed"),),
         leftovers=(leftover(1),),
     ),
-    "a refused message is neither lost nor missing": Case(
+    "a refused message is neither lost nor missing": AccountingCase(
         {"sent": 1, "failed": 1, "failed_not_received": 1}, sends=(send(1, outcome="failed"),)
     ),
-    "a refused message that arrived anyway is counted": Case(
+    "a refused message that arrived anyway is counted": AccountingCase(
         {"sent": 1, "failed": 1, "received": 1, "refused_yet_received": 1},
         sends=(send(1, outcome="failed"),),
         receipts=(receipt(1),),
     ),
-    "a corrupted message is received": Case(
+    "a corrupted message is received": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1, "corrupted": 1},
         sends=(send(1),),
         receipts=(receipt(1, integrity="corrupted"),),
     ),
-    "an unreadable body is corrupted and its message lost": Case(
+    "an unreadable body is corrupted and its message lost": AccountingCase(
         {"sent": 1, "acked": 1, "lost": 1, "corrupted": 1},
         sends=(send(1),),
         receipts=(receipt(1, integrity="unreadable"),),
     ),
-    "two foreign bodies are not duplicates of each other": Case(
+    "two foreign bodies are not duplicates of each other": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1, "foreign": 2},
         sends=(send(1),),
         receipts=(receipt(1), receipt(1, integrity="foreign"), receipt(1, integrity="foreign", at=2_006)),
     ),
-    "a message without a sender is unexpected": Case(
+    "a message without a sender is unexpected": AccountingCase(
         {"received": 1, "unexpected": 1, "unowed_yet_received": 1}, receipts=(receipt(9),)
     ),
-    "an unrecorded attempt is not a duplicate": Case(
+    "an unrecorded attempt is not a duplicate": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1, "unknown_attempts": 1},
         sends=(send(1),),
         receipts=(receipt(1), receipt(1, attempt=9, at=2_006)),
     ),
-    "a delivery after an unrecorded attempt is not a duplicate": Case(
+    "a delivery after an unrecorded attempt is not a duplicate": AccountingCase(
         {"sent": 1, "acked": 1, "received": 1, "unknown_attempts": 1},
         sends=(send(1),),
         receipts=(receipt(1, attempt=9), receipt(1, at=2_006)),
     ),
-    "a message overtaken by a later one is reordered": Case(
+    "a message overtaken by a later one is reordered": AccountingCase(
         {"sent": 3, "acked": 3, "received": 3, "reordered": 1},
         sends=(send(1), send(2), send(3)),
         receipts=(receipt(1, at=1), receipt(3, at=2), receipt(2, at=3)),
     ),
-    "messages at different consumers have no order": Case(
+    "messages at different consumers have no order": AccountingCase(
         {"sent": 2, "acked": 2, "received": 2},
         sends=(send(1), send(2)),
         receipts=(receipt(2, at=1, consumer=7), receipt(1, at=2, consumer=8)),
     ),
-    "a copy out of order is a duplicate and not reordered": Case(
+    "a copy out of order is a duplicate and not reordered": AccountingCase(
         {"sent": 2, "acked": 2, "received": 2, "duplicated": 1},
         sends=(send(1), send(2)),
         receipts=(receipt(1, at=1), receipt(2, at=2), receipt(1, at=3)),

@@ -29,7 +29,7 @@ IN_MEMORY = ["--", "--runtime", "memory", "--warm-up", "0"]
 LATE_START = Path(__file__).parent / "locustfiles" / "late_start.py"
 
 
-class Comparison:
+class ComparisonCommand:
     """One `brokerbench compare` while it runs, with two blocks of runs in memory."""
 
     def __init__(self, folder: Path, *options: str, blocks: int = 2, env: Mapping[str, str] = {}) -> None:
@@ -70,7 +70,7 @@ class Comparison:
 @pytest.mark.timeout(900)
 def test_a_stopped_comparison_resumes_at_its_third_run(tmp_path: Path) -> None:
     """The resumed comparison keeps the runs that were made, and ends with a page."""
-    stopped = Comparison(tmp_path)
+    stopped = ComparisonCommand(tmp_path)
     stopped.wait_for("run 3 of 4: block 2, ")
     until(lambda: len(list(stopped.runs.glob("*/*/run.json"))) == 3)
     stopped.process.send_signal(signal.SIGINT)
@@ -79,7 +79,7 @@ def test_a_stopped_comparison_resumes_at_its_third_run(tmp_path: Path) -> None:
     assert nothing_left(stopped.runs)
     made_before = stopped.ended_runs()
 
-    resumed = Comparison(tmp_path)
+    resumed = ComparisonCommand(tmp_path)
     assert resumed.ended() == 0, resumed.output
     assert resumed.ended_runs()[:2] == made_before
     assert resumed.output.count("run 1 of 4: block 1") == resumed.output.count("run 2 of 4: block 1") == 1
@@ -92,7 +92,7 @@ def test_a_stopped_comparison_resumes_at_its_third_run(tmp_path: Path) -> None:
     places = [(options["block"], options["order"]) for options in resumed.ended_runs()]
     assert places == [(1, 1), (1, 2), (2, 1), (2, 2)]
 
-    repeated = Comparison(tmp_path)
+    repeated = ComparisonCommand(tmp_path)
     assert repeated.ended() == 0, repeated.output
     assert "4 of 4 runs are made already" in repeated.output
     assert len(repeated.ended_runs()) == 4
@@ -110,7 +110,7 @@ def test_a_stopped_comparison_resumes_at_its_third_run(tmp_path: Path) -> None:
 def test_what_no_run_can_be_made_of_is_one_line_before_any_run_begins(
     options: list[str], says: str, tmp_path: Path
 ) -> None:
-    comparison = Comparison(tmp_path, *options)
+    comparison = ComparisonCommand(tmp_path, *options)
     assert comparison.ended() == 2, comparison.output
     assert re.search(says, comparison.output), comparison.output
     assert len(comparison.output.splitlines()) == 1, comparison.output
@@ -124,7 +124,7 @@ def test_what_no_run_can_be_made_of_is_one_line_before_any_run_begins(
 def test_a_comparison_goes_on_when_a_broker_took_longer_to_start_than_it_may(tmp_path: Path) -> None:
     """The broker's log is shown, and the run is made again."""
     options = ["--scenario", str(LATE_START), "--", "--runtime", "processes", "--warm-up", "0", "--start-timeout", "15"]
-    comparison = Comparison(tmp_path, *options, blocks=1, env={"FIRST_RUN": str(tmp_path / "first")})
+    comparison = ComparisonCommand(tmp_path, *options, blocks=1, env={"FIRST_RUN": str(tmp_path / "first")})
     assert comparison.ended() == 0, comparison.output
     late = (
         "  not up in time, so it will be repeated: broker 'broker-1' did not accept connections within 15 s. "
@@ -142,7 +142,7 @@ def test_a_comparison_goes_on_when_a_broker_took_longer_to_start_than_it_may(tmp
 @pytest.mark.timeout(300)
 def test_a_comparison_whose_brokers_never_come_up_in_time_ends_with_what_they_logged(tmp_path: Path) -> None:
     options = ["--", "--runtime", "processes", "--topology", "single", "--start-timeout", "0.2"]
-    comparison = Comparison(tmp_path, *options)
+    comparison = ComparisonCommand(tmp_path, *options)
     assert comparison.ended() == 2, comparison.output
     last = comparison.output[comparison.output.index("brokerbench: ") :]
     assert re.match(

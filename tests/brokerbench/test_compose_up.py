@@ -36,7 +36,7 @@ QUEUE = Destination("queue", "kept")
 
 
 @dataclass(frozen=True)
-class Up:
+class ComposedNetwork:
     """What Compose has brought up, and how to reach it."""
 
     topology: Topology
@@ -113,13 +113,13 @@ def all_free(wanted: list[tuple[str, str]], base: int) -> bool:
 
 
 @pytest.fixture(params=PAIRS)
-def up(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Up]:
+def up(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ComposedNetwork]:
     with rendered_up(build(request.param), tmp_path) as running:
         yield running
 
 
 @contextmanager
-def rendered_up(topology: Topology, folder: Path) -> Iterator[Up]:
+def rendered_up(topology: Topology, folder: Path) -> Iterator[ComposedNetwork]:
     base_port = free_base_port(topology)
     write_files(compose_files(topology, base_port), folder)
     with brought_up(topology, folder, base_port) as running:
@@ -136,10 +136,10 @@ def with_passwords(folder: Path) -> str:
 
 
 @contextmanager
-def brought_up(topology: Topology, folder: Path, base_port: int) -> Iterator[Up]:
+def brought_up(topology: Topology, folder: Path, base_port: int) -> Iterator[ComposedNetwork]:
     password = with_passwords(folder)
     project = f"brokerbench-{secrets.token_hex(4)}"
-    running = Up(topology, project, folder, base_port, Credentials("client", password))
+    running = ComposedNetwork(topology, project, folder, base_port, Credentials("client", password))
     try:
         running.compose("up", "-d")
         yield running
@@ -149,7 +149,7 @@ def brought_up(topology: Topology, folder: Path, base_port: int) -> Iterator[Up]
 
 
 @pytest.fixture
-def stack(tmp_path: Path) -> Iterator[Up]:
+def stack(tmp_path: Path) -> Iterator[ComposedNetwork]:
     """A folder of the repository as it is there, its ports too; a copy, for the passwords that have to be in it."""
     topology = build("source-and-sink")
     folder = shutil.copytree(REPOSITORY / topology.name, tmp_path / topology.name)
@@ -166,7 +166,7 @@ def test_compose_takes_each_folder_of_the_repository(entry: str, tmp_path: Path)
     assert set(services) == {path.name for path in folder.iterdir() if path.is_dir()}
 
 
-def test_a_folder_of_the_repository_comes_up_as_it_is_and_its_link_carries_messages(stack: Up) -> None:
+def test_a_folder_of_the_repository_comes_up_as_it_is_and_its_link_carries_messages(stack: ComposedNetwork) -> None:
     assert eventually(lambda: stack.health() == {"source": "healthy", "sink": "healthy"}, UP_WITHIN_S, LOOK_EVERY_S), (
         stack.health()
     )
@@ -183,7 +183,7 @@ def test_brokers_of_a_folder_find_each_other_by_multicast(tmp_path: Path) -> Non
         assert receive(up, "broker-2") == b"over the link"
 
 
-def test_all_become_healthy_and_the_standby_keeps_what_the_active_had(up: Up) -> None:
+def test_all_become_healthy_and_the_standby_keeps_what_the_active_had(up: ComposedNetwork) -> None:
     active, standby = (broker.name for broker in up.topology.brokers)
     healthy = {active: "healthy", standby: "healthy"}
     assert eventually(lambda: up.health() == healthy, UP_WITHIN_S, LOOK_EVERY_S), up.health()
@@ -196,7 +196,7 @@ def test_all_become_healthy_and_the_standby_keeps_what_the_active_had(up: Up) ->
     assert receive(up, standby) == b"kept over a failure"
 
 
-def send(up: Up, broker: str, body: bytes) -> None:
+def send(up: ComposedNetwork, broker: str, body: bytes) -> None:
     """Send a message and return once the broker has confirmed it."""
     answered, outcomes = threading.Event(), []
 
@@ -211,7 +211,7 @@ def send(up: Up, broker: str, body: bytes) -> None:
     assert outcomes == [Outcome.ACKED]
 
 
-def receive(up: Up, broker: str) -> bytes:
+def receive(up: ComposedNetwork, broker: str) -> bytes:
     """The first message of a broker that may still have to come up."""
     opened: list[Connection] = []
 

@@ -34,7 +34,7 @@ BROKERBENCH = str(Path(sys.executable).with_name("brokerbench"))
 UP_TIMEOUT_S = 120.0
 
 
-class Up:
+class UpCommandRun:
     """One `brokerbench up` with the process runtime, in a separate folder."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
@@ -70,8 +70,8 @@ class Up:
 
 
 @contextmanager
-def upped(folder: Path, *arguments: str) -> Iterator[Up]:
-    network = Up(folder, *arguments)
+def upped(folder: Path, *arguments: str) -> Iterator[UpCommandRun]:
+    network = UpCommandRun(folder, *arguments)
     try:
         yield network
     finally:

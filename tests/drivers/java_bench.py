@@ -33,7 +33,7 @@ WAITED = {"blocked", "unblocked"}  # for a broker that took a second to answer, 
 UNKNOWN_BROKER = {"127.0.0.1:1": "b1", "127.0.0.1:2": "b2"}
 
 
-class Counting:
+class SessionCounter:
     """Counts, as the session's does."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class JavaBench:
         trust: Trust = NO_TRUST,
     ) -> None:
         self.directory = RunDirectory.create(folder, "run")
-        self.recorder, self.statistics = Recorder(self.directory, "main"), Counting()
+        self.recorder, self.statistics = Recorder(self.directory, "main"), SessionCounter()
         self._brokers, self.credentials, self._uri = brokers, credentials, uri
         self._connector: Any = connector_of(protocol, trust)
         self._clients: list[JavaClient] = []

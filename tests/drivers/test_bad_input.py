@@ -17,7 +17,7 @@ from drivers.client.per_message import PerMessageProducer
 from drivers.contract import DriverError
 from tests.drivers.conformance.conftest import REAL
 from tests.support.brokers import running
-from tests.support.loads import Load
+from tests.support.loads import UserLoad
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
 from topologies.artemis.broker import ArtemisBroker
@@ -85,18 +85,18 @@ def strict(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def wrong_password(folder: Path, runtime: Runtime, protocol: str) -> None:
     wrong = Credentials(runtime.credentials().username, SECRET)
-    Load(folder, runtime, protocol, [NAME], credentials=wrong).client("producer")
+    UserLoad(folder, runtime, protocol, [NAME], credentials=wrong).client("producer")
 
 
 def dead_brokers(folder: Path, runtime: Runtime, protocol: str) -> None:
     scheme = "tcp" if protocol in ("openwire", "core") else protocol
     with socket.create_server(("127.0.0.1", 0)) as taken:
         dead = {NAME: f"{scheme}://127.0.0.1:{taken.getsockname()[1]}"}
-    Load(folder, runtime, protocol, [NAME], addresses=dead, options="?maxReconnectAttempts=2").client("producer")
+    UserLoad(folder, runtime, protocol, [NAME], addresses=dead, options="?maxReconnectAttempts=2").client("producer")
 
 
 def body_too_large(folder: Path, runtime: Runtime, protocol: str) -> None:
-    load = Load(folder, runtime, protocol, [NAME])
+    load = UserLoad(folder, runtime, protocol, [NAME])
     client = load.client("producer")
     load.send(client, queue("large"), 3, 2 * FRAME_BYTES)
     until(lambda: not client.client.broker)
@@ -126,7 +126,7 @@ def test_what_cannot_be_is_one_error_with_the_next_step_and_others_go_on(
     request_name: str, protocol: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     broker: Runtime = request.getfixturevalue("single_artemis" if protocol == "core" else "small")
-    neighbours, place = Load(tmp_path, broker, protocol, [NAME]), queue("others")
+    neighbours, place = UserLoad(tmp_path, broker, protocol, [NAME]), queue("others")
     neighbours.consume(neighbours.client("consumer"), place)
     before = neighbours.produce(neighbours.client("producer"), place, 20)
     ask, sentence = ASKED[request_name]
@@ -157,7 +157,7 @@ REFUSING = [*(("classic", protocol) for protocol in REAL), *(("artemis", protoco
 def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_on(
     strict: Runtime, protocol: str, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    load, place = Load(tmp_path, strict, protocol, [NAME]), queue("nowhere")
+    load, place = UserLoad(tmp_path, strict, protocol, [NAME]), queue("nowhere")
     client = load.client("consumer")
     with pytest.raises(DriverError, match=place.name):
         load.consume(client, place)
@@ -181,7 +181,7 @@ def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_
 @pytest.mark.nightly
 @pytest.mark.parametrize("strict", ["artemis"], indirect=True)
 def test_each_message_to_a_rejected_destination_is_recorded(strict: Runtime, tmp_path: Path) -> None:
-    load = Load(tmp_path, strict, "core", [NAME])
+    load = UserLoad(tmp_path, strict, "core", [NAME])
     producer = PerMessageProducer(load.session, "producers", queue("nowhere"), ProducerSettings(64))
     now_ns = load.session.clock()
     producer.send_batch([ScheduledSend(seq, now_ns) for seq in range(3)])

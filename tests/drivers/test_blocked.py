@@ -25,7 +25,7 @@ ORDERS = Destination.parse("queue://orders")
 S = BLOCKED_AFTER_NS
 
 
-class Bench:
+class BlockedBench:
     """Producers of one client, on a scripted broker and by a clock of the test's own."""
 
     def __init__(self) -> None:
@@ -55,13 +55,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    new_bench = Bench()
+def bench() -> Iterator[BlockedBench]:
+    new_bench = BlockedBench()
     yield new_bench
     new_bench.client.close()
 
 
-def test_a_broker_that_withholds_answers_is_recorded_as_blocking(bench: Bench) -> None:
+def test_a_broker_that_withholds_answers_is_recorded_as_blocking(bench: BlockedBench) -> None:
     bench.durable.send(0, 64, due_ns=0)
     bench.now_ns += S // 2
     bench.durable.send(1, 64, due_ns=0)
@@ -72,7 +72,7 @@ def test_a_broker_that_withholds_answers_is_recorded_as_blocking(bench: Bench) -
     assert bench.blocked_events() == [("blocked", "a", 1, reason), ("unblocked", "a", 1 + S // 2 + S, reason)]
 
 
-def test_a_broker_that_answers_each_send_within_a_second_blocks_nobody(bench: Bench) -> None:
+def test_a_broker_that_answers_each_send_within_a_second_blocks_nobody(bench: BlockedBench) -> None:
     for seq in range(20):
         bench.durable.send(seq, 64, due_ns=0)
         bench.now_ns += S // 2
@@ -81,7 +81,7 @@ def test_a_broker_that_answers_each_send_within_a_second_blocks_nobody(bench: Be
     assert bench.blocked_events() == []
 
 
-def test_a_write_that_waits_is_told_where_no_answer_is_expected(bench: Bench) -> None:
+def test_a_write_that_waits_is_told_where_no_answer_is_expected(bench: BlockedBench) -> None:
     def wait(_: object) -> None:
         bench.now_ns += 3 * S
 
@@ -91,7 +91,7 @@ def test_a_write_that_waits_is_told_where_no_answer_is_expected(bench: Bench) ->
     assert bench.blocked_events() == [("blocked", "a", 1, reason), ("unblocked", "a", 1 + 3 * S, reason)]
 
 
-def test_a_write_that_waited_and_broke_is_told_too(bench: Bench) -> None:
+def test_a_write_that_waited_and_broke_is_told_too(bench: BlockedBench) -> None:
     def wait(_: object) -> None:
         bench.connection.on_send = lambda _: None
         bench.now_ns += 2 * S
@@ -102,14 +102,14 @@ def test_a_write_that_waited_and_broke_is_told_too(bench: Bench) -> None:
     assert [event for event, *_ in bench.blocked_events()] == ["blocked", "unblocked"]
 
 
-def test_what_is_unanswered_when_the_client_leaves_was_waited_for_until_then(bench: Bench) -> None:
+def test_what_is_unanswered_when_the_client_leaves_was_waited_for_until_then(bench: BlockedBench) -> None:
     bench.durable.send(0, 64, due_ns=0)
     bench.now_ns += 4 * S
     bench.client.close()
     assert [at_ns for _, _, at_ns, _ in bench.blocked_events()] == [1, 1 + 4 * S]
 
 
-def test_a_loss_ends_the_wait(bench: Bench) -> None:
+def test_a_loss_ends_the_wait(bench: BlockedBench) -> None:
     bench.durable.send(0, 64, due_ns=0)
     bench.now_ns += 4 * S
     bench.connection.on_lost("reset by peer")

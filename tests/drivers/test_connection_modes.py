@@ -23,7 +23,7 @@ from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventu
 ORDERS = Destination.parse("queue://orders")
 
 
-class Source:
+class PooledConnections:
     """Where connections for single messages come from: a session's part of it, in memory."""
 
     def __init__(self, network: MemoryNetwork, recorder: KeepingRecorder, uri: str) -> None:
@@ -53,13 +53,13 @@ class Source:
         self.connected.remove(client)
 
 
-class Bench:
+class ModesBench:
     """A producer that connects for each message, on brokers in memory."""
 
     def __init__(self, options: str = "randomize=false&initialReconnectDelay=1", durable: bool = True) -> None:
         self.network = MemoryNetwork(["a", "b"], credentials=BENCH)
         self.recorder = KeepingRecorder()
-        self.source = Source(self.network, self.recorder, memory_uri("ab", options))
+        self.source = PooledConnections(self.network, self.recorder, memory_uri("ab", options))
         self.settled: list[Settled] = []
         self.source.statistics.settled = self.settled.append  # type: ignore[method-assign]
         self.producer = PerMessageProducer(self.source, "producers", ORDERS, ProducerSettings(64, durable=durable))
@@ -69,14 +69,14 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    new_bench = Bench()
+def bench() -> Iterator[ModesBench]:
+    new_bench = ModesBench()
     yield new_bench
     new_bench.producer.close()
     new_bench.network.close()
 
 
-def test_each_message_connects_is_answered_and_leaves(bench: Bench) -> None:
+def test_each_message_connects_is_answered_and_leaves(bench: ModesBench) -> None:
     for seq in range(3):
         bench.producer.send_batch((ScheduledSend(seq, seq),))
         bench.done()
@@ -91,7 +91,7 @@ def test_each_message_connects_is_answered_and_leaves(bench: Bench) -> None:
 
 @pytest.mark.parametrize("durable", [True, False], ids=["durable", "one-way"])
 def test_a_message_counts_as_sent_when_its_connecting_began(durable: bool) -> None:
-    bench = Bench(durable=durable)
+    bench = ModesBench(durable=durable)
     bench.producer.send_batch((ScheduledSend(0, 5),))
     bench.done()
     attempt, connected, closed = bench.recorder.connections
@@ -101,7 +101,7 @@ def test_a_message_counts_as_sent_when_its_connecting_began(durable: bool) -> No
     bench.network.close()
 
 
-def test_messages_do_not_wait_for_each_other(bench: Bench) -> None:
+def test_messages_do_not_wait_for_each_other(bench: ModesBench) -> None:
     bench.network.freeze("a")
     bench.producer.send_batch(tuple(ScheduledSend(seq, seq) for seq in range(5)))
     assert bench.producer.outstanding == 5
@@ -114,7 +114,7 @@ def test_messages_do_not_wait_for_each_other(bench: Bench) -> None:
     assert bench.producer.number not in numbers
 
 
-def test_a_number_is_that_of_one_connection_at_a_time_and_used_again(bench: Bench) -> None:
+def test_a_number_is_that_of_one_connection_at_a_time_and_used_again(bench: ModesBench) -> None:
     for seq in range(4):
         bench.producer.send_batch((ScheduledSend(seq, seq),))
         bench.done()
@@ -122,7 +122,7 @@ def test_a_number_is_that_of_one_connection_at_a_time_and_used_again(bench: Benc
 
 
 def test_a_message_without_a_broker_fails_and_the_next_one_goes_on() -> None:
-    bench = Bench("randomize=false&initialReconnectDelay=1&maxReconnectAttempts=2")
+    bench = ModesBench("randomize=false&initialReconnectDelay=1&maxReconnectAttempts=2")
     bench.network.kill("a")
     bench.network.kill("b")
     bench.producer.send_batch((ScheduledSend(0, 7),))
@@ -140,7 +140,7 @@ def test_a_message_without_a_broker_fails_and_the_next_one_goes_on() -> None:
 
 
 def test_a_refused_login_fails_each_message_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    bench = Bench()
+    bench = ModesBench()
     bench.network.refuse_logins("a")
     bench.producer.send_batch(tuple(ScheduledSend(seq, seq) for seq in range(3)))
     bench.done()
@@ -178,7 +178,10 @@ class OwnKind:
     ids=["never-begun", "begun"],
 )
 def test_a_message_that_its_own_client_could_not_begin_is_recorded_as_failed(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, error: DriverError, recorded: list[tuple[int, int, str]]
+    bench: ModesBench,
+    monkeypatch: pytest.MonkeyPatch,
+    error: DriverError,
+    recorded: list[tuple[int, int, str]],
 ) -> None:
     monkeypatch.setattr(bench.source, "client", lambda *_who, **_number: OwnKind(error))
     monkeypatch.setattr(bench.source, "forget", lambda _client: None)
@@ -188,7 +191,7 @@ def test_a_message_that_its_own_client_could_not_begin_is_recorded_as_failed(
     assert [settled_send.reason for settled_send in bench.settled] == [str(error)] * len(recorded)
 
 
-def test_a_loss_before_the_answer_sends_the_message_again_on_the_next_broker(bench: Bench) -> None:
+def test_a_loss_before_the_answer_sends_the_message_again_on_the_next_broker(bench: ModesBench) -> None:
     bench.network.hold_answers("a")
     bench.producer.send_batch((ScheduledSend(0, 0),))
     eventually(lambda: bench.network.depths() == {"orders": 1})
@@ -201,7 +204,7 @@ def test_a_loss_before_the_answer_sends_the_message_again_on_the_next_broker(ben
 
 def test_what_is_under_way_at_the_end_is_recorded_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("drivers.client.per_message.CLOSE_TIMEOUT_S", 0.1)
-    bench = Bench()
+    bench = ModesBench()
     bench.network.hold_answers("a")
     bench.producer.send_batch((ScheduledSend(0, 0), ScheduledSend(1, 1)))
     eventually(lambda: bench.network.depths() == {"orders": 2})

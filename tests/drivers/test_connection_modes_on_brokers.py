@@ -9,7 +9,7 @@ from drivers.client.contract import ProducerSettings, ScheduledSend
 from drivers.client.per_message import PerMessageProducer
 from tests.drivers.conformance.conftest import REAL
 from tests.drivers.java_bench import WAITED
-from tests.support.loads import Load
+from tests.support.loads import UserLoad
 from tests.support.locust_run import make_run, nothing_left
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
@@ -35,7 +35,7 @@ def broker(request: pytest.FixtureRequest, protocol: str) -> Runtime:
 
 @pytest.mark.parametrize("protocol", protocols("openwire"))
 def test_users_share_two_connections_and_keep_their_messages(broker: Runtime, protocol: str, tmp_path: Path) -> None:
-    load, place = Load(tmp_path, broker, protocol, ["broker-1"]), queue("pooled")
+    load, place = UserLoad(tmp_path, broker, protocol, ["broker-1"]), queue("pooled")
     for _ in range(4):
         load.consume(load.client("consumer", "pooled", 1), place)
     sending = [load.produce(load.client("producer", "pooled", 1), place, MESSAGES) for _ in range(3)]
@@ -73,7 +73,7 @@ def test_users_share_two_connections_and_keep_their_messages(broker: Runtime, pr
 def test_a_connection_for_each_message_carries_it_and_is_closed(
     broker: Runtime, protocol: str, durable: bool, tmp_path: Path
 ) -> None:
-    load, place = Load(tmp_path, broker, protocol, ["broker-1"]), queue("per-message")
+    load, place = UserLoad(tmp_path, broker, protocol, ["broker-1"]), queue("per-message")
     load.consume(load.client("consumer"), place)
     producer = PerMessageProducer(load.session, "producers", place, ProducerSettings(64, durable=durable))
     for from_seq in range(0, MESSAGES, 8):  # eight at a time

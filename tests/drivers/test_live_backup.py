@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.brokers import running
-from tests.support.loads import Load
+from tests.support.loads import UserLoad
 from tests.support.stomp_clients import queue
 from tests.support.waiting import settled_for, until
 from topologies.artemis.management import broker_mbean
@@ -49,7 +49,7 @@ def test_clients_of_a_dead_live_broker_move_to_its_backup(
     orders = queue("pair")
     with running("live-backup", tmp_path / "brokers") as runtime:
         until(lambda: names_its_backup(runtime, LIVE), ANNOUNCED_S)
-        load = Load(tmp_path, runtime, protocol, [LIVE, BACKUP], enter_at=enter_at, options=options)
+        load = UserLoad(tmp_path, runtime, protocol, [LIVE, BACKUP], enter_at=enter_at, options=options)
         clients = [load.client("consumer"), load.client("producer")]
         load.consume(clients[0], orders)
         sending = load.produce(clients[1], orders, MESSAGES)

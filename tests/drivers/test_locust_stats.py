@@ -25,7 +25,7 @@ MS = 1_000_000
 
 
 @dataclass
-class Tally:
+class ReportedTally:
     sent: int = 0
     settled: int = 0
     received: int = 0
@@ -64,7 +64,7 @@ def test_a_batch_in_locusts_statistics_is_as_its_messages_one_by_one(times_ms: l
 def test_sends_are_counted_by_lag_and_shown_by_destination(
     recorder: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tally, environment = Tally(), Environment()
+    tally, environment = ReportedTally(), Environment()
     statistics = LocustStatistics(tally, recorder, lambda *_: None)
     statistics.show(environment, "queue://q")
     q, acked, doubt = recorder.number("queue://q"), recorder.number("acked"), recorder.number("in_doubt")
@@ -90,7 +90,7 @@ def test_sends_are_counted_by_lag_and_shown_by_destination(
 
 def test_live_figures_count_batches_of_the_load(recorder: Recorder) -> None:
     """Message 0 was due in the warm-up. Of message 2, which was in doubt at first, a later failure is not the best."""
-    tally = Tally()
+    tally = ReportedTally()
     statistics = LocustStatistics(tally, recorder, lambda _, seq, at: None if seq == 9 else at - (seq + 1) * MS)
     statistics.show(Environment(), "queue://q")
     q, acked, failed = recorder.number("queue://q"), recorder.number("acked"), recorder.number("failed")
@@ -117,7 +117,7 @@ def test_live_figures_count_batches_of_the_load(recorder: Recorder) -> None:
 
 
 def test_receipts_are_timed_where_this_process_knows_when_they_were_due(recorder: Recorder) -> None:
-    tally, environment = Tally(), Environment()
+    tally, environment = ReportedTally(), Environment()
     due_ns = {(1, 7): 10 * MS}
     statistics = LocustStatistics(tally, recorder, lambda p, s, at: at - due_ns[p, s] if (p, s) in due_ns else None)
     statistics.show(environment, "queue://q")

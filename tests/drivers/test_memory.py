@@ -28,7 +28,7 @@ ORDERS = Destination.parse("queue://orders")
 PRICES = Destination.parse("topic://prices")
 
 
-class Bench:
+class MemoryBench:
     """A network of two brokers, with the callbacks of its connections."""
 
     def __init__(self, **options: object) -> None:
@@ -60,13 +60,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    new_bench = Bench()
+def bench() -> Iterator[MemoryBench]:
+    new_bench = MemoryBench()
     yield new_bench
     new_bench.network.close()
 
 
-def test_a_message_crosses_the_network_and_is_answered(bench: Bench) -> None:
+def test_a_message_crosses_the_network_and_is_answered(bench: MemoryBench) -> None:
     here, there = bench.connect("a"), bench.connect("b")
     bench.subscribe(here)
     bench.send(here, b"1")
@@ -80,14 +80,14 @@ def test_a_message_crosses_the_network_and_is_answered(bench: Bench) -> None:
     assert [stored.body for stored in bench.network.browse("orders")] == [b"2", b"3"]
 
 
-def test_a_send_that_is_not_durable_gets_no_answer(bench: Bench) -> None:
+def test_a_send_that_is_not_durable_gets_no_answer(bench: MemoryBench) -> None:
     connection = bench.connect()
     connection.send(Outgoing(ORDERS, b"1", False, "token"))
     connection.close()
     assert bench.answers == []
 
 
-def test_prefetch_limits_what_is_not_acknowledged(bench: Bench) -> None:
+def test_prefetch_limits_what_is_not_acknowledged(bench: MemoryBench) -> None:
     connection = bench.connect()
     bench.subscribe(connection, prefetch=2)
     bench.send(connection, b"1", b"2", b"3")
@@ -96,7 +96,7 @@ def test_prefetch_limits_what_is_not_acknowledged(bench: Bench) -> None:
     eventually(lambda: bench.received() == [b"1", b"2", b"3"])
 
 
-def test_what_was_not_acknowledged_comes_again_marked_and_in_order(bench: Bench) -> None:
+def test_what_was_not_acknowledged_comes_again_marked_and_in_order(bench: MemoryBench) -> None:
     earlier = bench.connect("a")
     bench.subscribe(earlier)
     bench.send(earlier, b"1", b"2", b"3")
@@ -108,7 +108,7 @@ def test_what_was_not_acknowledged_comes_again_marked_and_in_order(bench: Bench)
     assert [(delivery.body, delivery.redelivered) for delivery in bench.deliveries[3:]] == [(b"2", True), (b"3", True)]
 
 
-def test_a_killed_broker_loses_its_connections_and_takes_none(bench: Bench) -> None:
+def test_a_killed_broker_loses_its_connections_and_takes_none(bench: MemoryBench) -> None:
     connection = bench.connect("a")
     bench.network.kill("a")
     eventually(lambda: bench.lost == ["broker a was killed"])
@@ -121,7 +121,7 @@ def test_a_killed_broker_loses_its_connections_and_takes_none(bench: Bench) -> N
     assert bench.network.connections("a") == 1
 
 
-def test_what_was_on_its_way_to_a_connection_dies_with_its_broker(bench: Bench) -> None:
+def test_what_was_on_its_way_to_a_connection_dies_with_its_broker(bench: MemoryBench) -> None:
     connection, reading, go_on = bench.connect("a"), threading.Event(), threading.Event()
 
     def read_slowly(delivery: Delivery) -> None:
@@ -138,7 +138,7 @@ def test_what_was_on_its_way_to_a_connection_dies_with_its_broker(bench: Bench) 
     assert bench.received() == [b"1"]
 
 
-def test_a_frozen_broker_answers_what_it_was_sent_once_thawed(bench: Bench) -> None:
+def test_a_frozen_broker_answers_what_it_was_sent_once_thawed(bench: MemoryBench) -> None:
     connection = bench.connect()
     bench.subscribe(connection)
     bench.network.freeze("a")
@@ -150,7 +150,7 @@ def test_a_frozen_broker_answers_what_it_was_sent_once_thawed(bench: Bench) -> N
     eventually(lambda: bench.answers and bench.deliveries)
 
 
-def test_what_a_frozen_broker_was_sent_dies_with_it(bench: Bench) -> None:
+def test_what_a_frozen_broker_was_sent_dies_with_it(bench: MemoryBench) -> None:
     connection = bench.connect()
     bench.network.freeze("a")
     bench.send(connection, b"1")
@@ -158,7 +158,7 @@ def test_what_a_frozen_broker_was_sent_dies_with_it(bench: Bench) -> None:
     assert bench.network.browse("orders") == []
 
 
-def test_a_broker_that_holds_its_answers_keeps_the_message(bench: Bench) -> None:
+def test_a_broker_that_holds_its_answers_keeps_the_message(bench: MemoryBench) -> None:
     connection = bench.connect()
     bench.network.hold_answers("a")
     bench.send(connection, b"1")
@@ -177,7 +177,7 @@ def test_a_broker_that_holds_its_answers_keeps_the_message(bench: Bench) -> None
     ],
 )
 def test_the_chosen_message_is_tampered_with_though_confirmed(
-    bench: Bench, tampering: Tampering, expected: list[bytes]
+    bench: MemoryBench, tampering: Tampering, expected: list[bytes]
 ) -> None:
     connection = bench.connect()
     bench.network.tamper(tampering, "queue://orders", 2)
@@ -188,7 +188,7 @@ def test_the_chosen_message_is_tampered_with_though_confirmed(
 
 
 def test_refused_logins_and_wrong_passwords_are_refused() -> None:
-    bench = Bench(credentials=BENCH)
+    bench = MemoryBench(credentials=BENCH)
     bench.network.refuse_logins("a")
     with pytest.raises(Refused, match="user name or password"):
         bench.connect("a")
@@ -199,7 +199,7 @@ def test_refused_logins_and_wrong_passwords_are_refused() -> None:
         bench.connector.browse(bench.network.endpoint("a"), stranger, "orders", timeout_s=60)
 
 
-def test_a_refused_destination_fails_sends_and_subscriptions(bench: Bench) -> None:
+def test_a_refused_destination_fails_sends_and_subscriptions(bench: MemoryBench) -> None:
     connection = bench.connect()
     bench.network.refuse("queue://orders")
     bench.send(connection, b"1")
@@ -209,12 +209,12 @@ def test_a_refused_destination_fails_sends_and_subscriptions(bench: Bench) -> No
     assert bench.answers == [(b"1", Outcome.FAILED, "broker a accepts no messages for queue://orders")]
 
 
-def test_a_selector_that_does_not_parse_is_refused(bench: Bench) -> None:
+def test_a_selector_that_does_not_parse_is_refused(bench: MemoryBench) -> None:
     with pytest.raises(Refused, match="broker a: selector 'colour = ': at character 10"):
         bench.subscribe(bench.connect(), selector="colour = ")
 
 
-def test_what_no_selector_matches_stays_and_lets_others_pass(bench: Bench) -> None:
+def test_what_no_selector_matches_stays_and_lets_others_pass(bench: MemoryBench) -> None:
     producer, consumer = bench.connect(), bench.connect("b")
     bench.subscribe(consumer, selector="colour = 'red'", prefetch=1)
     for body, colour in ((b"1", "blue"), (b"2", "red"), (b"3", "red")):
@@ -227,7 +227,7 @@ def test_what_no_selector_matches_stays_and_lets_others_pass(bench: Bench) -> No
 
 def test_a_message_expires_where_it_waits_and_not_once_it_was_delivered() -> None:
     now_ns = [0]
-    bench = Bench(clock=lambda: now_ns[0])
+    bench = MemoryBench(clock=lambda: now_ns[0])
     producer, consumer = bench.connect(), bench.connect()
     bench.subscribe(consumer, prefetch=1)
     for body in (b"1", b"2"):
@@ -240,7 +240,7 @@ def test_a_message_expires_where_it_waits_and_not_once_it_was_delivered() -> Non
     bench.network.close()
 
 
-def test_leftovers_are_browsed_with_their_age_and_stay(bench: Bench) -> None:
+def test_leftovers_are_browsed_with_their_age_and_stay(bench: MemoryBench) -> None:
     connection = bench.connect("a")
     bench.send(connection, b"1")
     for _ in range(2):
@@ -250,7 +250,7 @@ def test_leftovers_are_browsed_with_their_age_and_stay(bench: Bench) -> None:
     assert bench.connector.browse(bench.network.endpoint("b"), BENCH, "empty", timeout_s=60) == []
 
 
-def test_topic_subscribers_get_all_messages_and_durable_ones_missed_messages(bench: Bench) -> None:
+def test_topic_subscribers_get_all_messages_and_durable_ones_missed_messages(bench: MemoryBench) -> None:
     publisher, reader = bench.connect("a", "publisher"), bench.connect("b", "reader")
     plain, durable = list[Delivery](), list[Delivery]()
     reader.subscribe(Subscription(PRICES), plain.append)
@@ -268,7 +268,7 @@ def test_topic_subscribers_get_all_messages_and_durable_ones_missed_messages(ben
     assert [delivery.body for delivery in plain] == [b"1"]
 
 
-def test_a_durable_subscription_is_taken_by_one_connection_at_a_time(bench: Bench) -> None:
+def test_a_durable_subscription_is_taken_by_one_connection_at_a_time(bench: MemoryBench) -> None:
     book = Subscription(PRICES, durable_name="book")
     bench.connect("a").subscribe(book, print)
     with pytest.raises(Refused, match="durable subscription x/book of topic://prices is in use"):
@@ -276,7 +276,7 @@ def test_a_durable_subscription_is_taken_by_one_connection_at_a_time(bench: Benc
 
 
 def test_a_delayed_delivery_takes_its_time() -> None:
-    bench = Bench(delivery_delay_s=0.03)
+    bench = MemoryBench(delivery_delay_s=0.03)
     connection = bench.connect()
     bench.subscribe(connection)
     began_ns = time.perf_counter_ns()
@@ -286,7 +286,7 @@ def test_a_delayed_delivery_takes_its_time() -> None:
     bench.network.close()
 
 
-def test_closing_politely_calls_back_what_is_on_its_way_and_never_tells_a_loss(bench: Bench) -> None:
+def test_closing_politely_calls_back_what_is_on_its_way_and_never_tells_a_loss(bench: MemoryBench) -> None:
     connection = bench.connect()
     connection.subscribe(
         Subscription(ORDERS), lambda delivery: (bench.deliveries.append(delivery), connection.settle(delivery))
@@ -300,7 +300,7 @@ def test_closing_politely_calls_back_what_is_on_its_way_and_never_tells_a_loss(b
     assert bench.lost == []
 
 
-def test_an_unknown_broker_is_named(bench: Bench) -> None:
+def test_an_unknown_broker_is_named(bench: MemoryBench) -> None:
     with pytest.raises(KeyError, match="no broker 'z' in this network: there are a, b"):
         bench.network.kill("z")
     for uri in ("memory://z", "stomp://a:1"):

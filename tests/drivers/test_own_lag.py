@@ -33,7 +33,7 @@ class Time:
         return False
 
 
-class Bench:
+class OwnLagBench:
     """One client of a broker in memory, connected a second ago. Ten messages are due at once."""
 
     def __init__(self) -> None:
@@ -76,14 +76,14 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    new_bench = Bench()
+def bench() -> Iterator[OwnLagBench]:
+    new_bench = OwnLagBench()
     yield new_bench
     new_bench.client.close()
     new_bench.network.close()
 
 
-def test_a_producer_that_wakes_late_is_late_with_all_that_was_due_meanwhile(bench: Bench) -> None:
+def test_a_producer_that_wakes_late_is_late_with_all_that_was_due_meanwhile(bench: OwnLagBench) -> None:
     bench.time.oversleeps = 150 * MS
     due_ns = bench.time.now_ns + 20 * MS
     bench.producer().run(Schedule(due_ns, 20.0, 0, 6), bench.time)
@@ -92,7 +92,7 @@ def test_a_producer_that_wakes_late_is_late_with_all_that_was_due_meanwhile(benc
     assert all(row.ready_ns == row.due_ns for row in bench.sends)
 
 
-def test_a_producer_that_waits_for_room_in_flight_is_not_late(bench: Bench) -> None:
+def test_a_producer_that_waits_for_room_in_flight_is_not_late(bench: OwnLagBench) -> None:
     producer = bench.producer(in_flight=2)
     bench.network.freeze("a")
 
@@ -109,7 +109,7 @@ def test_a_producer_that_waits_for_room_in_flight_is_not_late(bench: Bench) -> N
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_a_producer_that_waits_for_its_connection_is_not_late(bench: Bench, durable: bool) -> None:
+def test_a_producer_that_waits_for_its_connection_is_not_late(bench: OwnLagBench, durable: bool) -> None:
     producer = bench.producer(durable=durable)
     bench.network.kill("a")
     eventually(lambda: bench.client.broker is None)
@@ -126,7 +126,7 @@ def test_a_producer_that_waits_for_its_connection_is_not_late(bench: Bench, dura
 
 @pytest.mark.parametrize("durable", [True, False])
 def test_a_producer_whose_write_a_broker_blocks_is_not_late(
-    bench: Bench, durable: bool, monkeypatch: pytest.MonkeyPatch
+    bench: OwnLagBench, durable: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written, unblocked = [], MemoryConnection.send
 
@@ -159,7 +159,7 @@ def test_a_producer_that_waits_before_its_write_is_late_unless_that_was_for_cred
 
     monkeypatch.setattr(MemoryConnection, "send", send)
     monkeypatch.setattr(MemoryConnection, "credit_ns", 0, raising=False)
-    bench = Bench()
+    bench = OwnLagBench()
     bench.producer().run(Schedule(bench.time.now_ns, 1.0, 0, 1), bench.time)
     eventually(lambda: len(bench.sends) == 1)
     assert bench.lags_ns == [0 if for_credit else 3 * S]
@@ -167,7 +167,7 @@ def test_a_producer_that_waits_before_its_write_is_late_unless_that_was_for_cred
     bench.network.close()
 
 
-def test_a_producer_that_waits_for_its_commit_is_not_late(bench: Bench) -> None:
+def test_a_producer_that_waits_for_its_commit_is_not_late(bench: OwnLagBench) -> None:
     producer = bench.producer(transaction_size=5)
     bench.network.freeze("a")
 
@@ -182,10 +182,10 @@ def test_a_producer_that_waits_for_its_commit_is_not_late(bench: Bench) -> None:
     assert bench.lags_ns[5:] == [0] * 5
 
 
-class Source:
+class BenchConnections:
     """Makes the clients of a bench; see `drivers.client.per_message.MakesConnections`."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: OwnLagBench) -> None:
         self._bench, self._numbers = bench, iter(range(7, 1_000))
         self.recorder, self.run_number, self.clock = bench.recorder, RUN, bench.time.clock
         self.statistics = NoStatistics()
@@ -200,11 +200,11 @@ class Source:
 
 
 def test_a_per_message_producer_is_late_before_it_connects(
-    bench: Bench,
+    bench: OwnLagBench,
 ) -> None:
     """It is not late because of missing room in flight."""
     settings = ProducerSettings(64, in_flight=2)
-    producer = PerMessageProducer(Source(bench), "producers", ORDERS, settings)  # type: ignore[arg-type]
+    producer = PerMessageProducer(BenchConnections(bench), "producers", ORDERS, settings)  # type: ignore[arg-type]
     bench.network.freeze("a")
 
     def thaw() -> None:

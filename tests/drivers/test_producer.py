@@ -28,7 +28,7 @@ from tests.drivers.doubles import (
 ORDERS = Destination.parse("queue://orders")
 
 
-class Bench:
+class SenderBench:
     """One producer on a scripted connector."""
 
     def __init__(
@@ -55,13 +55,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    new_bench = Bench(ScriptedConnector())
+def bench() -> Iterator[SenderBench]:
+    new_bench = SenderBench(ScriptedConnector())
     yield new_bench
     new_bench.client.close()
 
 
-def test_an_answered_send_is_one_acked_row_with_its_four_times(bench: Bench) -> None:
+def test_an_answered_send_is_one_acked_row_with_its_four_times(bench: SenderBench) -> None:
     bench.producer.send(5, 64, 1_000, blocked=True)
     assert bench.recorder.sends == []
     assert bench.producer.outstanding == 1
@@ -73,7 +73,7 @@ def test_an_answered_send_is_one_acked_row_with_its_four_times(bench: Bench) -> 
     assert bench.producer.outstanding == 0
 
 
-def test_the_body_carries_the_identity_of_the_attempt(bench: Bench) -> None:
+def test_the_body_carries_the_identity_of_the_attempt(bench: SenderBench) -> None:
     bench.producer.send(5, 64, 0)
     bench.lose()
     bodies = [connection.sent[0].body for connection in bench.connector.connections]
@@ -88,7 +88,7 @@ def test_an_answer_that_comes_before_the_write_returns_is_kept() -> None:
     def answer_at_once(connection: ScriptedConnection) -> None:
         connection.on_send = lambda _: connection.ack()
 
-    bench = Bench(ScriptedConnector(answer_at_once))
+    bench = SenderBench(ScriptedConnector(answer_at_once))
     bench.producer.send(0, 64, 0)
     assert bench.recorder.attempts(0) == [(1, "acked")]
     row = bench.recorder.sends[0]
@@ -111,7 +111,7 @@ def test_an_early_answer_to_a_batch_survives_a_lost_connection(
 
     connector = ScriptedConnector(answered_then_lost)
     connector.kind = BatchingConnection
-    bench = Bench(connector)
+    bench = SenderBench(connector)
     bench.producer.send_batch((ScheduledSend(0, 0), ScheduledSend(1, 0)), 64)
     eventually(lambda: len(connector.connections) == 2 and bench.connection.sent)
     bench.connection.ack()
@@ -123,7 +123,7 @@ def test_an_early_answer_to_a_batch_survives_a_lost_connection(
     bench.client.close()
 
 
-def test_a_refused_send_is_failed_and_not_sent_again(bench: Bench) -> None:
+def test_a_refused_send_is_failed_and_not_sent_again(bench: SenderBench) -> None:
     bench.producer.send(0, 64, 0)
     bench.connection.ack(outcome=Outcome.FAILED)
     bench.lose()
@@ -135,7 +135,7 @@ def test_a_send_refused_while_writing_is_failed() -> None:
     def too_large(message: Outgoing) -> None:
         raise Refused("the frame is larger than the broker takes")
 
-    bench = Bench(ScriptedConnector(lambda connection: setattr(connection, "on_send", too_large)))
+    bench = SenderBench(ScriptedConnector(lambda connection: setattr(connection, "on_send", too_large)))
     bench.producer.send(0, 64, 0)
     assert [(s.outcome, s.reason) for s in bench.outcomes] == [
         (Outcome.FAILED, "the frame is larger than the broker takes")
@@ -144,7 +144,7 @@ def test_a_send_refused_while_writing_is_failed() -> None:
     bench.client.close()
 
 
-def test_a_connection_lost_between_write_and_answer_gives_two_rows_of_one_message(bench: Bench) -> None:
+def test_a_connection_lost_between_write_and_answer_gives_two_rows_of_one_message(bench: SenderBench) -> None:
     bench.producer.send(3, 64, 1_000)
     bench.lose()
     bench.connection.ack()
@@ -156,7 +156,7 @@ def test_a_connection_lost_between_write_and_answer_gives_two_rows_of_one_messag
     assert [settled.final for settled in bench.outcomes] == [False, True]
 
 
-def test_what_is_in_doubt_goes_first_in_order_of_seq(bench: Bench) -> None:
+def test_what_is_in_doubt_goes_first_in_order_of_seq(bench: SenderBench) -> None:
     for seq in (4, 2, 3):
         bench.producer.send(seq, 64, 0)
     bench.lose()
@@ -164,7 +164,7 @@ def test_what_is_in_doubt_goes_first_in_order_of_seq(bench: Bench) -> None:
     assert [read(message.body, RUN).seq for message in bench.connection.sent] == [2, 3, 4, 5]
 
 
-def test_each_loss_is_one_more_attempt(bench: Bench) -> None:
+def test_each_loss_is_one_more_attempt(bench: SenderBench) -> None:
     bench.producer.send(0, 64, 0)
     bench.lose()
     bench.lose()
@@ -172,7 +172,7 @@ def test_each_loss_is_one_more_attempt(bench: Bench) -> None:
     assert bench.recorder.attempts(0) == [(1, "in_doubt"), (2, "in_doubt"), (3, "acked")]
 
 
-def test_an_answer_that_comes_after_the_loss_is_not_believed(bench: Bench) -> None:
+def test_an_answer_that_comes_after_the_loss_is_not_believed(bench: SenderBench) -> None:
     bench.producer.send(0, 64, 0)
     lost = bench.connection
     bench.lose()
@@ -182,7 +182,7 @@ def test_an_answer_that_comes_after_the_loss_is_not_believed(bench: Bench) -> No
 
 
 def test_without_resending_doubt_is_the_end() -> None:
-    bench = Bench(ScriptedConnector(), resend=False)
+    bench = SenderBench(ScriptedConnector(), resend=False)
     bench.producer.send(0, 64, 0)
     bench.lose()
     assert bench.recorder.attempts(0) == [(1, "in_doubt")]
@@ -196,7 +196,7 @@ def test_a_write_that_breaks_is_in_doubt_and_sent_again() -> None:
     def break_off(message: Outgoing) -> None:
         raise BrokenPipeError("broken pipe")
 
-    bench = Bench(ScriptedConnector(lambda connection: setattr(connection, "on_send", break_off)))
+    bench = SenderBench(ScriptedConnector(lambda connection: setattr(connection, "on_send", break_off)))
     bench.producer.send(0, 64, 0)
     eventually(lambda: len(bench.connector.connections) == 2 and bench.connection.sent)
     bench.connection.ack()
@@ -207,7 +207,7 @@ def test_a_write_that_breaks_is_in_doubt_and_sent_again() -> None:
 
 
 def test_a_send_that_got_hold_of_a_lost_connection_takes_the_next(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: SenderBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = ClientConnection("a")
     lost.alive = False
@@ -219,7 +219,7 @@ def test_a_send_that_got_hold_of_a_lost_connection_takes_the_next(
 
 
 def test_a_send_that_is_not_durable_is_unconfirmed_once_written() -> None:
-    bench = Bench(ScriptedConnector(), durable=False)
+    bench = SenderBench(ScriptedConnector(), durable=False)
     bench.producer.send(0, 64, 0)
     bench.lose()
     assert bench.recorder.attempts(0) == [(1, "unconfirmed")]
@@ -232,7 +232,7 @@ def test_a_one_way_write_that_breaks_is_tried_again_at_once() -> None:
         raise ConnectionResetError("reset")
 
     script = ScriptedConnector(lambda connection: setattr(connection, "on_send", break_off))
-    bench = Bench(script, durable=False)
+    bench = SenderBench(script, durable=False)
     bench.producer.send(0, 64, 0)
     assert bench.recorder.attempts(0) == [(1, "in_doubt"), (2, "unconfirmed")]
     bench.client.close()
@@ -244,7 +244,7 @@ def test_a_send_blocked_by_disconnection_goes_out_late_with_its_own_due_time() -
     def wait(_: ScriptedConnection) -> None:
         allow.wait(60)
 
-    bench = Bench(ScriptedConnector(None, wait))
+    bench = SenderBench(ScriptedConnector(None, wait))
     bench.connection.on_lost("reset")
     sender = threading.Thread(target=bench.producer.send, args=(0, 64, 42))
     sender.start()
@@ -261,7 +261,7 @@ def test_a_send_blocked_by_disconnection_goes_out_late_with_its_own_due_time() -
 
 def test_a_send_blocked_for_longer_than_the_timeout_has_failed() -> None:
     refused = [ConnectFailed("refused")] * 1_000
-    bench = Bench(ScriptedConnector(None, *refused), stomp_uri(options="timeout=30&initialReconnectDelay=5"))
+    bench = SenderBench(ScriptedConnector(None, *refused), stomp_uri(options="timeout=30&initialReconnectDelay=5"))
     bench.connection.on_lost("reset")
     with pytest.raises(DriverError, match=r"disconnected for 0\.03 s, the timeout of failover:"):
         bench.producer.send(9, 64, 42)
@@ -270,7 +270,7 @@ def test_a_send_blocked_for_longer_than_the_timeout_has_failed() -> None:
     bench.client.close()
 
 
-def test_waiting_until_all_is_settled_tells_whether_it_is(bench: Bench) -> None:
+def test_waiting_until_all_is_settled_tells_whether_it_is(bench: SenderBench) -> None:
     assert bench.producer.wait_settled(0)
     bench.producer.send(0, 64, 0)
     assert not bench.producer.wait_settled(0.01)
@@ -278,7 +278,7 @@ def test_waiting_until_all_is_settled_tells_whether_it_is(bench: Bench) -> None:
     assert bench.producer.wait_settled(60)
 
 
-def test_closing_leaves_the_unanswered_in_doubt_once(bench: Bench) -> None:
+def test_closing_leaves_the_unanswered_in_doubt_once(bench: SenderBench) -> None:
     bench.producer.send(0, 64, 0)
     connection = bench.connection
     bench.producer.close()
@@ -321,7 +321,7 @@ def test_sends_of_a_failed_client_have_final_outcomes(more_attempts: int) -> Non
     assert [recorder.attempts(seq) for seq in range(3)] == [[(1, "acked")], [(1, "in_doubt")], [(1, "in_doubt")]]
 
 
-def test_a_body_too_small_for_its_identity_is_refused_before_anything_is_sent(bench: Bench) -> None:
+def test_a_body_too_small_for_its_identity_is_refused_before_anything_is_sent(bench: SenderBench) -> None:
     with pytest.raises(ValueError, match="body of 31 bytes"):
         bench.producer.send(0, 31, 0)
     assert bench.producer.outstanding == 0
@@ -347,7 +347,7 @@ def break_after_two(connection: ScriptedConnection) -> None:
 
 @pytest.mark.parametrize("durable", [True, False])
 def test_a_batch_goes_in_one_write_with_each_message_as_it_was_due(durable: bool) -> None:
-    bench = Bench(batching(), durable=durable)
+    bench = SenderBench(batching(), durable=durable)
     bench.producer.send_batch(SLOTS, 64)
     for nth in range(3 * durable):
         bench.connection.ack(nth)
@@ -357,7 +357,7 @@ def test_a_batch_goes_in_one_write_with_each_message_as_it_was_due(durable: bool
     bench.client.close()
 
 
-def test_a_connection_without_batches_gets_one_message_after_the_other(bench: Bench) -> None:
+def test_a_connection_without_batches_gets_one_message_after_the_other(bench: SenderBench) -> None:
     bench.producer.send_batch(SLOTS, 64)
     assert [read(message.body, RUN).seq for message in bench.connection.sent] == [0, 1, 2]
     for nth in range(3):
@@ -367,7 +367,7 @@ def test_a_connection_without_batches_gets_one_message_after_the_other(bench: Be
 
 @pytest.mark.parametrize("durable", [True, False])
 def test_a_batch_that_breaks_is_in_doubt_as_a_whole(durable: bool) -> None:
-    bench = Bench(batching(break_after_two), durable=durable)
+    bench = SenderBench(batching(break_after_two), durable=durable)
     bench.producer.send_batch(SLOTS, 64)
     eventually(lambda: len(bench.connector.connections) == 2 and len(bench.connection.sent) == 3)
     for nth in range(3 * durable):
@@ -380,7 +380,7 @@ def test_a_batch_that_breaks_is_in_doubt_as_a_whole(durable: bool) -> None:
 
 
 def test_without_batches_only_the_message_that_broke_is_in_doubt() -> None:
-    bench = Bench(ScriptedConnector(break_after_two), durable=False)
+    bench = SenderBench(ScriptedConnector(break_after_two), durable=False)
     bench.producer.send_batch(SLOTS, 64)
     assert [bench.recorder.attempts(seq)[0] for seq in range(3)] == [
         (1, "unconfirmed"),
@@ -391,7 +391,7 @@ def test_without_batches_only_the_message_that_broke_is_in_doubt() -> None:
 
 
 def test_answers_within_a_batch_settle_their_own_message() -> None:
-    bench = Bench(batching())
+    bench = SenderBench(batching())
     bench.producer.send_batch(SLOTS, 64)
     bench.connection.ack(1, Outcome.FAILED)
     assert bench.recorder.attempts(1) == [(1, "failed")]
@@ -401,7 +401,7 @@ def test_answers_within_a_batch_settle_their_own_message() -> None:
 
 @pytest.mark.parametrize("durable", [True, False])
 def test_what_a_batch_could_not_write_has_failed(durable: bool) -> None:
-    bench = Bench(ScriptedConnector(), durable=durable)
+    bench = SenderBench(ScriptedConnector(), durable=durable)
     bench.client.close()
     with pytest.raises(DriverError, match="was closed before message 0 went"):
         bench.producer.send_batch(SLOTS, 64)
@@ -412,7 +412,7 @@ def test_a_one_way_send_refused_while_writing_has_failed() -> None:
     def too_large(message: Outgoing) -> None:
         raise Refused("the frame is larger than the broker takes")
 
-    bench = Bench(ScriptedConnector(lambda connection: setattr(connection, "on_send", too_large)), durable=False)
+    bench = SenderBench(ScriptedConnector(lambda connection: setattr(connection, "on_send", too_large)), durable=False)
     with pytest.raises(Refused, match="larger than the broker takes"):
         bench.producer.send(0, 64, 0)
     assert bench.recorder.attempts(0) == [(1, "failed")]

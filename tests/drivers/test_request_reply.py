@@ -30,7 +30,7 @@ REPLIES = "queue://orders.replies"
 REQUESTS = 50
 
 
-class Bench:
+class RequestReplyBench:
     """Two requesters at broker a and two repliers at broker b, each a separate client."""
 
     def __init__(self) -> None:
@@ -60,13 +60,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    new_bench = Bench()
+def bench() -> Iterator[RequestReplyBench]:
+    new_bench = RequestReplyBench()
     yield new_bench
     new_bench.close()
 
 
-def test_each_request_gets_one_reply_on_the_connection_that_sent_it(bench: Bench) -> None:
+def test_each_request_gets_one_reply_on_the_connection_that_sent_it(bench: RequestReplyBench) -> None:
     for client in bench.requesters:
         bench.send(client, requests=True)
     eventually(lambda: len(bench.recorder.receipts) == 4 * REQUESTS)
@@ -79,7 +79,7 @@ def test_each_request_gets_one_reply_on_the_connection_that_sent_it(bench: Bench
     assert {row.producer for row in replies} <= {11, 12}
 
 
-def test_a_reply_is_due_when_its_request_was_so_its_latency_is_the_round_trip(bench: Bench) -> None:
+def test_a_reply_is_due_when_its_request_was_so_its_latency_is_the_round_trip(bench: RequestReplyBench) -> None:
     bench.send(bench.requesters[0], requests=True)
     eventually(lambda: len(bench.recorder.sends) == 2 * REQUESTS)
     due = sorted(row.due_ns for row in bench.recorder.sends if row.destination == REPLIES)
@@ -87,7 +87,7 @@ def test_a_reply_is_due_when_its_request_was_so_its_latency_is_the_round_trip(be
     assert {row.body_bytes for row in bench.recorder.sends} == {64}
 
 
-def test_a_message_that_asks_for_no_reply_gets_none(bench: Bench) -> None:
+def test_a_message_that_asks_for_no_reply_gets_none(bench: RequestReplyBench) -> None:
     bench.send(bench.requesters[0], requests=False)
     bench.send(bench.requesters[1], requests=True)
     eventually(lambda: len(bench.recorder.receipts) == 3 * REQUESTS)

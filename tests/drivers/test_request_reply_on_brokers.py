@@ -54,7 +54,7 @@ def cells() -> list[Any]:
     return pairs
 
 
-class Tally(NoStatistics):
+class ClientCounts(NoStatistics):
     """Counts what clients in Python and in the JVM did."""
 
     def __init__(self) -> None:
@@ -73,12 +73,12 @@ class Tally(NoStatistics):
         self.settled_sends += settled
 
 
-class Bench:
+class BrokerRequestBench:
     """Clients of one recorder, by any protocols of one broker."""
 
     def __init__(self, runtime: Runtime, folder: Path) -> None:
         self.directory = RunDirectory.create(folder, "run")
-        self.recorder, self.tally = Recorder(self.directory, "main"), Tally()
+        self.recorder, self.tally = Recorder(self.directory, "main"), ClientCounts()
         self._runtime, self._clients = runtime, list[LoadClient]()
 
     def client(self, protocol: str, number: int) -> LoadClient:
@@ -107,7 +107,7 @@ class Bench:
         return {name: read_events(self.directory, name).to_pylist() for name in ("sends", "receipts")}
 
 
-def requested(bench: Bench, requesters: str, repliers: str, orders: Destination) -> None:
+def requested(bench: BrokerRequestBench, requesters: str, repliers: str, orders: Destination) -> None:
     """Each requester sends its requests, and every reply has come."""
     bench.client(repliers, REPLIER).consumer(Subscription(orders, replies=True), run=RUN)
     producers = []
@@ -129,7 +129,7 @@ def requested(bench: Bench, requesters: str, repliers: str, orders: Destination)
 def test_each_request_gets_one_reply_that_was_due_when_it_was(
     request: pytest.FixtureRequest, tmp_path: Path, product: str, requesters: str, repliers: str
 ) -> None:
-    bench, orders = Bench(request.getfixturevalue(FIXTURES[product]), tmp_path), queue("asked")
+    bench, orders = BrokerRequestBench(request.getfixturevalue(FIXTURES[product]), tmp_path), queue("asked")
     requested(bench, requesters, repliers, orders)
     tables, replies = bench.tables(), str(replies_of(orders))
     sent = Counter((row["destination"], row["outcome"], row["body_bytes"]) for row in tables["sends"])

@@ -18,7 +18,7 @@ from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventu
 ORDERS = Destination.parse("queue://orders")
 
 
-class Counting(NoStatistics):
+class BegunCounter(NoStatistics):
     """Return the number of messages that were begun."""
 
     def __init__(self) -> None:
@@ -43,12 +43,12 @@ class Control:
         return self._stopped.wait(timeout_s)
 
 
-class Bench:
+class ScheduleLoopBench:
     """A client of one broker in memory."""
 
     def __init__(self) -> None:
         self.network, self.recorder = MemoryNetwork(["a"], credentials=BENCH), KeepingRecorder()
-        self.statistics, self.control = Counting(), Control()
+        self.statistics, self.control = BegunCounter(), Control()
         self.client = client_of(
             MemoryConnector(self.network), self.recorder, memory_uri("a"), statistics=self.statistics
         )
@@ -63,14 +63,14 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    new_bench = Bench()
+def bench() -> Iterator[ScheduleLoopBench]:
+    new_bench = ScheduleLoopBench()
     yield new_bench
     new_bench.client.close()
     new_bench.network.close()
 
 
-def test_each_message_is_sent_once_and_never_before_it_is_due(bench: Bench) -> None:
+def test_each_message_is_sent_once_and_never_before_it_is_due(bench: ScheduleLoopBench) -> None:
     schedule, producer = Schedule(bench.now_ns() + 20_000_000, 500.0, 0, 40), bench.producer()
     assert producer.run(schedule, bench.control) == 40
     assert producer.begun == bench.statistics.begun == 40
@@ -82,7 +82,7 @@ def test_each_message_is_sent_once_and_never_before_it_is_due(bench: Bench) -> N
     assert not producer.held_back
 
 
-def test_what_finds_the_cap_reached_waits_for_answers_and_is_blocked(bench: Bench) -> None:
+def test_what_finds_the_cap_reached_waits_for_answers_and_is_blocked(bench: ScheduleLoopBench) -> None:
     bench.network.freeze("a")
     producer = bench.producer(in_flight=2)
     keep = threading.Thread(target=producer.run, args=(Schedule(bench.now_ns(), 1e6, 0, 5), bench.control), daemon=True)
@@ -96,7 +96,7 @@ def test_what_finds_the_cap_reached_waits_for_answers_and_is_blocked(bench: Benc
     assert producer.begun == 5
 
 
-def test_a_producer_that_waits_for_its_connection_when_producing_ends_was_held_back(bench: Bench) -> None:
+def test_a_producer_that_waits_for_its_connection_when_producing_ends_was_held_back(bench: ScheduleLoopBench) -> None:
     bench.network.kill("a")
     producer = bench.producer(in_flight=2)
     keep = threading.Thread(target=producer.run, args=(Schedule(bench.now_ns(), 1_000.0), bench.control), daemon=True)
@@ -110,7 +110,7 @@ def test_a_producer_that_waits_for_its_connection_when_producing_ends_was_held_b
     assert producer.held_back
 
 
-def test_it_ends_when_producing_ends_though_the_schedule_goes_on(bench: Bench) -> None:
+def test_it_ends_when_producing_ends_though_the_schedule_goes_on(bench: ScheduleLoopBench) -> None:
     producer = bench.producer(in_flight=2)
     keep = threading.Thread(target=producer.run, args=(Schedule(bench.now_ns(), 100.0), bench.control), daemon=True)
     keep.start()
@@ -122,13 +122,13 @@ def test_it_ends_when_producing_ends_though_the_schedule_goes_on(bench: Bench) -
     assert len(bench.recorder.sends) == producer.begun
 
 
-def test_the_last_transaction_is_committed_though_it_is_not_full(bench: Bench) -> None:
+def test_the_last_transaction_is_committed_though_it_is_not_full(bench: ScheduleLoopBench) -> None:
     schedule, producer = Schedule(bench.now_ns(), 1e6, 0, 10), bench.producer(transaction_size=4)
     assert producer.run(schedule, bench.control) == 10
     assert [row.outcome for row in bench.recorder.sends] == ["acked"] * 10
 
 
-def test_a_closed_producer_sends_once_per_answer(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_producer_sends_once_per_answer(bench: ScheduleLoopBench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers take 20 ms, so it sends 50 messages per second. A message may be sent from the moment of the answer to
     the one before it."""
     answer_s, accept = 0.02, MemoryNetwork._accept
@@ -154,7 +154,7 @@ def test_a_closed_producer_sends_once_per_answer(bench: Bench, monkeypatch: pyte
     assert 0 <= sorted(due_after_ns)[len(due_after_ns) // 2] < 2_000_000
 
 
-def test_a_closed_producer_ends_with_the_load(bench: Bench) -> None:
+def test_a_closed_producer_ends_with_the_load(bench: ScheduleLoopBench) -> None:
     ends_ns = bench.now_ns() + 200_000_000
     schedule, producer = ClosedSchedule(bench.now_ns(), 10.0, ends_ns=ends_ns), bench.producer(in_flight=1)
     assert producer.run(schedule, bench.control) > 1
@@ -164,7 +164,7 @@ def test_a_closed_producer_ends_with_the_load(bench: Bench) -> None:
     assert schedule.due_ns(producer.begun) is None
 
 
-def test_a_closed_producer_waits_for_a_resend(bench: Bench) -> None:
+def test_a_closed_producer_waits_for_a_resend(bench: ScheduleLoopBench) -> None:
     """The answer to message 0 is lost with the connection. Message 1 follows the answer to its second attempt."""
     bench.network.hold_answers("a")
     producer = bench.producer(in_flight=1)

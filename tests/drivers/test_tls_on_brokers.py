@@ -11,7 +11,7 @@ import pytest
 
 from tests.drivers.conformance.conftest import REAL
 from tests.support.brokers import running
-from tests.support.loads import Load
+from tests.support.loads import UserLoad
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
 from topologies.classic.broker import Broker
@@ -38,7 +38,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 @pytest.mark.parametrize("protocol", REAL)
 def test_a_loads_messages_cross_by_the_brokers_own_tls(secure: Runtime, protocol: str, tmp_path: Path) -> None:
     assert secure.endpoint(NAME, protocol).uri.partition("://")[0] in ("stomp+ssl", "amqps", "ssl")
-    load = Load(tmp_path, secure, protocol, [NAME], trust=Trust(secure.trusted_pem))
+    load = UserLoad(tmp_path, secure, protocol, [NAME], trust=Trust(secure.trusted_pem))
     place = queue("secure")
     load.consume(load.client("consumer"), place)
     load.produce(load.client("producer"), place, MESSAGES, BODY_BYTES).join(120)

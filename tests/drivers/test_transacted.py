@@ -19,7 +19,7 @@ ORDERS = Destination.parse("queue://orders")
 BODY_BYTES, S = 64, 1_000_000_000
 
 
-class Bench:
+class TransactedBench:
     """A producer of transactions of three, and a consumer, on brokers a and b in memory."""
 
     def __init__(
@@ -62,13 +62,13 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    new_bench = Bench()
+def bench() -> Iterator[TransactedBench]:
+    new_bench = TransactedBench()
     yield new_bench
     new_bench.close()
 
 
-def test_messages_wait_for_the_last_of_their_transaction_and_are_acked_together(bench: Bench) -> None:
+def test_messages_wait_for_the_last_of_their_transaction_and_are_acked_together(bench: TransactedBench) -> None:
     bench.send(0)
     bench.send(1)
     assert (bench.recorder.sends, bench.producer.outstanding) == ([], 2)
@@ -79,7 +79,7 @@ def test_messages_wait_for_the_last_of_their_transaction_and_are_acked_together(
     assert bench.arrived(3) == [(0, 1), (1, 1), (2, 1)]
 
 
-def test_a_batch_fills_as_many_transactions_as_it_has_messages_for(bench: Bench) -> None:
+def test_a_batch_fills_as_many_transactions_as_it_has_messages_for(bench: TransactedBench) -> None:
     bench.send(*range(8))
     assert [row.seq for row in bench.recorder.sends] == list(range(6))
     bench.producer.commit()
@@ -87,27 +87,27 @@ def test_a_batch_fills_as_many_transactions_as_it_has_messages_for(bench: Bench)
     assert bench.arrived(8) == [(seq, 1) for seq in range(8)]
 
 
-def test_a_producer_without_an_open_transaction_has_nothing_to_commit(bench: Bench) -> None:
+def test_a_producer_without_an_open_transaction_has_nothing_to_commit(bench: TransactedBench) -> None:
     bench.send(0, 1, 2)
     bench.producer.commit()
     assert len(bench.recorder.sends) == 3
 
 
 def test_what_is_not_durable_is_acked_too() -> None:
-    bench = Bench(durable=False)
+    bench = TransactedBench(durable=False)
     bench.send(0, 1, 2)
     assert [row.outcome for row in bench.recorder.sends] == ["acked"] * 3
     bench.close()
 
 
-def test_what_was_due_while_a_commit_was_waited_for_went_late_because_it_was_blocked(bench: Bench) -> None:
+def test_what_was_due_while_a_commit_was_waited_for_went_late_because_it_was_blocked(bench: TransactedBench) -> None:
     due_ns = bench.network.clock()
     bench.send(0, 1, 2, 3, due_ns=due_ns)
     bench.send(4, 5, due_ns=bench.network.clock())
     assert [row.blocked for row in sorted(bench.recorder.sends)] == [False, False, False, True, False, False]
 
 
-def test_an_open_transaction_is_in_doubt_with_its_connection_and_goes_again_as_one(bench: Bench) -> None:
+def test_an_open_transaction_is_in_doubt_with_its_connection_and_goes_again_as_one(bench: TransactedBench) -> None:
     bench.send(0, 1)
     bench.network.kill("a")
     eventually(lambda: bench.client.broker == "b" and bench.producer.outstanding == 0)
@@ -116,7 +116,7 @@ def test_an_open_transaction_is_in_doubt_with_its_connection_and_goes_again_as_o
     assert bench.arrived(5) == [(0, 2), (1, 2), (2, 1), (3, 1), (4, 1)]
 
 
-def test_a_connection_lost_in_the_commit_leaves_doubt_and_perhaps_duplicates(bench: Bench) -> None:
+def test_a_connection_lost_in_the_commit_leaves_doubt_and_perhaps_duplicates(bench: TransactedBench) -> None:
     bench.network.hold_answers("a")
     bench.once_arrived(3, lambda: bench.network.kill("a"))
     bench.send(0, 1, 2)
@@ -126,7 +126,7 @@ def test_a_connection_lost_in_the_commit_leaves_doubt_and_perhaps_duplicates(ben
 
 
 def test_without_resending_the_doubt_is_the_end() -> None:
-    bench = Bench(resend=False)
+    bench = TransactedBench(resend=False)
     bench.send(0, 1)
     bench.network.kill("a")
     eventually(lambda: bench.client.broker == "b")
@@ -137,7 +137,7 @@ def test_without_resending_the_doubt_is_the_end() -> None:
     bench.close()
 
 
-def test_a_refused_destination_fails_the_whole_transaction(bench: Bench) -> None:
+def test_a_refused_destination_fails_the_whole_transaction(bench: TransactedBench) -> None:
     bench.network.refuse("queue://orders")
     bench.send(0, 1, 2)
     assert [attempt.outcome for attempt in bench.outcomes] == [Outcome.FAILED] * 3
@@ -145,7 +145,7 @@ def test_a_refused_destination_fails_the_whole_transaction(bench: Bench) -> None
 
 
 def test_a_client_that_leaves_with_a_transaction_open_leaves_its_messages_in_doubt() -> None:
-    bench = Bench()
+    bench = TransactedBench()
     bench.send(0, 1)
     bench.client.close()
     assert [(row.seq, row.outcome) for row in bench.recorder.sends] == [(0, "in_doubt"), (1, "in_doubt")]
@@ -154,7 +154,7 @@ def test_a_client_that_leaves_with_a_transaction_open_leaves_its_messages_in_dou
 
 
 def test_a_commit_without_an_answer_at_the_close_is_in_doubt_and_the_close_says_so() -> None:
-    bench = Bench()
+    bench = TransactedBench()
     bench.network.hold_answers("a")
     sending = threading.Thread(target=bench.send, args=(0, 1, 2))
     sending.start()
@@ -170,7 +170,7 @@ def test_a_commit_without_an_answer_at_the_close_is_in_doubt_and_the_close_says_
 
 
 def test_a_client_leaves_the_connection_by_which_a_transaction_was_on_its_way_again() -> None:
-    bench = Bench()
+    bench = TransactedBench()
     bench.send(0, 1)
     bench.network.hold_answers("b")
     bench.network.kill("a")
@@ -188,7 +188,7 @@ def test_a_client_leaves_the_connection_by_which_a_transaction_was_on_its_way_ag
 
 def test_an_unanswered_commit_blocks_but_an_open_transaction_does_not() -> None:
     now_ns = [S]
-    bench = Bench(clock=lambda: now_ns[0])
+    bench = TransactedBench(clock=lambda: now_ns[0])
     bench.send(0, 1)
     now_ns[0] += 5 * S
     bench.send(2, 3)

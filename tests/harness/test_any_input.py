@@ -29,8 +29,7 @@ from harness.options.run_options import read
 from harness.options.user_settings import CONFIGURED, remember, restore
 from records.errors import RunUnreadable, UserError
 from records.rundir import RunDirectory
-from tests.reports.run_folder import Plan as Planted
-from tests.reports.run_folder import write_run_folder
+from tests.reports.run_folder import RunPlan, write_run_folder
 from tests.support.locust_run import REPOSITORY
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
@@ -84,14 +83,14 @@ def known_machine() -> Iterator[None]:
         yield
 
 
-class Parser(ArgumentParser):
+class RaisingParser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UserError(message)
 
 
 @lru_cache
-def parser() -> Parser:
-    parser_of_options = Parser()
+def parser() -> RaisingParser:
+    parser_of_options = RaisingParser()
     add_arguments(parser_of_options, SCENARIO)
     return parser_of_options
 
@@ -312,7 +311,7 @@ def test_any_plan_and_any_brokers_file_is_one_or_a_sentence(
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run_folder(tmp_path_factory.mktemp("runs"), Planted(load_s=4, per_s=20, fault_s=(1.0, 2.0)))
+    return write_run_folder(tmp_path_factory.mktemp("runs"), RunPlan(load_s=4, per_s=20, fault_s=(1.0, 2.0)))
 
 
 @st.composite

@@ -16,7 +16,7 @@ from topologies.management.sampling import CounterReadings, Row, Series
 GONE = "the Docker engine at unix:///engine.sock no longer answers"
 
 
-class Runtime:
+class DyingRuntime:
     """Reports that its brokers do not exist."""
 
     def __init__(self, dead: Collection[str], outage: str) -> None:
@@ -47,7 +47,7 @@ def environment(tmp_path: Path, topology: str) -> BrokerEnvironment:
 
 
 def gone(brokers: BrokerEnvironment, dead: Collection[str], outage: str) -> list[str]:
-    brokers.runtime = Runtime(dead, outage)  # type: ignore[assignment]
+    brokers.runtime = DyingRuntime(dead, outage)  # type: ignore[assignment]
     return brokers.dead_brokers()
 
 
@@ -66,13 +66,13 @@ def test_where_all_brokers_live_nothing_is_lost(brokers: BrokerEnvironment) -> N
 
 
 def test_a_broker_that_a_fault_took_down_is_no_crash_and_one_that_died_beside_it_is(brokers: BrokerEnvironment) -> None:
-    brokers.runtime = Runtime({"broker-2", "broker-3"}, "")  # type: ignore[assignment]
+    brokers.runtime = DyingRuntime({"broker-2", "broker-3"}, "")  # type: ignore[assignment]
     (sentence,) = brokers.dead_brokers(lambda: {"broker-2"})
     assert sentence.startswith("broker broker-3 ended unexpectedly")
 
 
 def test_a_fault_that_begins_or_ends_during_the_look_is_none_either(brokers: BrokerEnvironment) -> None:
-    brokers.runtime = Runtime({"broker-2"}, "")  # type: ignore[assignment]
+    brokers.runtime = DyingRuntime({"broker-2"}, "")  # type: ignore[assignment]
     for looks in ([{"broker-2"}, set()], [set(), {"broker-2"}]):
         assert brokers.dead_brokers(iter(looks).__next__) == []
 
@@ -92,7 +92,7 @@ def test_a_broker_that_never_joined_holds_no_messages_and_is_not_asked(brokers: 
 
 
 def test_a_broker_that_is_still_to_join_is_not_running_rather_than_dead(brokers: BrokerEnvironment) -> None:
-    brokers.runtime = Runtime({"broker-2", "broker-3"}, "")  # type: ignore[assignment]
+    brokers.runtime = DyingRuntime({"broker-2", "broker-3"}, "")  # type: ignore[assignment]
     brokers._is_up, brokers._not_joined = True, lambda: {"broker-3"}
     assert brokers.states() == {"broker-1": "up", "broker-2": "dead", "broker-3": "not running"}
 
@@ -100,7 +100,7 @@ def test_a_broker_that_is_still_to_join_is_not_running_rather_than_dead(brokers:
 def test_a_broker_taken_down_serves_again_after_a_login(
     brokers: BrokerEnvironment,
 ) -> None:
-    brokers.runtime = Runtime((), "")  # type: ignore[assignment]
+    brokers.runtime = DyingRuntime((), "")  # type: ignore[assignment]
     brokers._is_up = True
     assert brokers.states({"broker-2"}) == {"broker-1": "up", "broker-2": "not serving", "broker-3": "up"}
     assert set(brokers.states().values()) == {"up"}
@@ -109,7 +109,7 @@ def test_a_broker_taken_down_serves_again_after_a_login(
 def test_one_of_a_pair_does_not_serve_while_it_says_nothing_of_connections(tmp_path: Path) -> None:
     """It waits for the other broker, and only uses its heap."""
     brokers = environment(tmp_path, "active-standby")
-    brokers.runtime = Runtime((), "")  # type: ignore[assignment]
+    brokers.runtime = DyingRuntime((), "")  # type: ignore[assignment]
     brokers._is_up = True
     names = [broker.name for broker in brokers.topology.brokers]
 

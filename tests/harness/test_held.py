@@ -47,7 +47,7 @@ def test_consumers_of_queues_and_of_plain_topics_have_no_durable_subscriptions()
     assert Subscribers.of([plain]) == leftovers.NO_SUBSCRIBERS
 
 
-class Bench:
+class HeldStepBench:
     """A broker in memory that holds three messages for an unused durable subscription."""
 
     def __init__(self, parent: Path) -> None:
@@ -86,7 +86,7 @@ class Bench:
 
 
 def test_messages_held_for_a_subscription_are_recorded_and_stay(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = HeldStepBench(tmp_path)
     assert [bench.record(subscription_of()), bench.record(subscription_of())] == ["", ""]
     once = [("a", f"{CLIENT}.{NAME}", False, 1, seq) for seq in range(3)]
     assert bench.rows() == once + once
@@ -96,12 +96,12 @@ def test_a_subscription_that_gives_fewer_messages_than_it_holds_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leftovers, "NOTHING_MORE_S", 0.3)
-    sentence = Bench(tmp_path).record(subscription_of(waiting=5))
+    sentence = HeldStepBench(tmp_path).record(subscription_of(waiting=5))
     assert sentence == "a: durable subscription Taker-7 of prices holds 5 messages, and gave 3"
 
 
 def test_a_subscription_that_another_client_uses_is_told_with_the_brokers_words(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    bench = HeldStepBench(tmp_path)
     bench.connect(CLIENT).subscribe(Subscription(TOPIC, durable_name=NAME), lambda _: None)
     sentence = bench.record(subscription_of())
     assert sentence.startswith("a: durable subscription Taker-7 of prices holds 3 messages, reading them failed: ")

@@ -47,7 +47,7 @@ def body(seq: int, attempt: int = 1) -> bytes:
     return stamp(Identity(RUN, PRODUCER, seq, attempt), 64)
 
 
-class Network:
+class SimulatedNetwork:
     """The brokers of a search, and the messages on their queues. Messages move just before a request.
 
     In a pass each broker gets four requests: COUNT and BROWSE, one broker after the other, and then COUNT_AGAIN and
@@ -121,7 +121,7 @@ class Network:
         return [Browsed(message, 5) for message in self.queues[endpoint.broker][queue]]
 
 
-def search(network: Network, **how: Any) -> tuple[list[str], list[Leftover]]:
+def search(network: SimulatedNetwork, **how: Any) -> tuple[list[str], list[Leftover]]:
     """Return the doubts, and the messages that were found."""
     how = {"linked": True, "pause_s": 0.0, **how}
     leftover_search = LeftoverSearch(network.brokers, network.depths, network.look, DeadLetterQueues(), **how)
@@ -143,7 +143,7 @@ def account(sent: Iterable[int], unknowns: Sequence[str], leftovers: Sequence[Le
 
 
 def test_messages_that_cross_a_link_between_the_looks_at_its_ends_are_found() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", CUT_LINK)
     network.before(1, COUNT, "b", network.cross(CUT_LINK, "b", "a"))
     unknowns, leftovers = search(network)
@@ -152,7 +152,7 @@ def test_messages_that_cross_a_link_between_the_looks_at_its_ends_are_found() ->
 
 
 def test_messages_that_cross_one_link_in_each_pass_are_found_at_the_end_of_their_way() -> None:
-    network = Network("a", "b", "c")
+    network = SimulatedNetwork("a", "b", "c")
     network.put("c", [1, 2])
     network.put("b", [3])
     network.before(1, COUNT, "c", network.cross([1, 2], "c", "b"))
@@ -164,7 +164,7 @@ def test_messages_that_cross_one_link_in_each_pass_are_found_at_the_end_of_their
 
 def test_movement_in_the_last_pass_leaves_missing_messages_unaccounted() -> None:
     """The movement is reported."""
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", range(9))  # 9 is nowhere
     for number in range(1, MOST_PASSES + 1):
         network.before(number, COUNT, "a", network.cross([number], "b", "a"))
@@ -174,7 +174,7 @@ def test_movement_in_the_last_pass_leaves_missing_messages_unaccounted() -> None
 
 
 def test_without_movement_a_message_that_is_nowhere_is_lost() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", range(9))
     unknowns, leftovers = search(network)
     assert account(range(10), unknowns, leftovers) == {"stranded": 9, "lost": 1}
@@ -184,7 +184,7 @@ def test_without_movement_a_message_that_is_nowhere_is_lost() -> None:
 
 
 def test_a_message_that_was_seen_at_both_ends_counts_where_it_was_seen_last() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [1, 2])
     network.before(2, COUNT, "a", network.cross([1], "b", "a"))
     unknowns, leftovers = search(network)
@@ -193,7 +193,7 @@ def test_a_message_that_was_seen_at_both_ends_counts_where_it_was_seen_last() ->
 
 
 def test_a_message_that_two_brokers_have_is_found_twice() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("a", [1])
     network.put("b", [1, 1, 2])
     unknowns, leftovers = search(network)
@@ -203,7 +203,7 @@ def test_a_message_that_two_brokers_have_is_found_twice() -> None:
 
 
 def test_a_second_copy_that_comes_to_a_queue_is_new_there() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("a", [1])
     network.put("b", [1])
     network.before(2, COUNT, "b", network.cross([1], "a", "b"))
@@ -213,7 +213,7 @@ def test_a_second_copy_that_comes_to_a_queue_is_new_there() -> None:
 
 
 def test_a_message_that_is_gone_counts_where_it_was_seen() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [1, 2])
     network.before(2, COUNT, "a", lambda: network.take("b", [1]))
     unknowns, leftovers = search(network)
@@ -223,7 +223,7 @@ def test_a_message_that_is_gone_counts_where_it_was_seen() -> None:
 
 def test_a_message_of_two_subscriptions_counts_for_each() -> None:
     """Even if one queue no longer shows it."""
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     for name in ("c-1.one", "c-2.two"):
         network.put("b", [1], name)
     network.before(2, COUNT, "a", lambda: network.take("b", [1], "c-1.one"))
@@ -232,7 +232,7 @@ def test_a_message_of_two_subscriptions_counts_for_each() -> None:
 
 
 def test_a_message_expiring_between_passes_is_not_movement() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [1, 2])
     network.before(2, COUNT, "a", lambda: network.take("b", [1]), lambda: network.put("b", [1], DEAD))
     unknowns, leftovers = search(network)
@@ -242,7 +242,7 @@ def test_a_message_expiring_between_passes_is_not_movement() -> None:
 
 
 def test_messages_of_others_count_once_and_are_no_sign_of_movement() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.queues["a"][DEAD] += [FOREIGN, FOREIGN]
     network.queues["b"][ORDERS] += [FOREIGN]
     network.put("b", [1])
@@ -259,7 +259,7 @@ def test_messages_of_others_count_once_and_are_no_sign_of_movement() -> None:
 
 
 def test_where_nothing_is_left_each_broker_is_counted_and_nothing_is_browsed() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [], ORDERS)
     assert search(network) == ([], [])
     assert (network.passes, network.browsed) == (1, [])
@@ -267,7 +267,7 @@ def test_where_nothing_is_left_each_broker_is_counted_and_nothing_is_browsed() -
 
 def test_what_rests_is_browsed_twice_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waited"))
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [1])
     assert search(network, pause_s=1.0)[0] == []
     assert network.browsed == [("b", ORDERS)] * 2
@@ -276,7 +276,7 @@ def test_what_rests_is_browsed_twice_without_a_pause(monkeypatch: pytest.MonkeyP
 def test_between_passes_that_show_movement_there_is_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     waited = list[float]()
     monkeypatch.setattr(time, "sleep", waited.append)
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [1])
     network.before(1, COUNT, "b", network.cross([1], "b", "a"))
     assert search(network, pause_s=1.0)[0] == []
@@ -284,7 +284,7 @@ def test_between_passes_that_show_movement_there_is_a_pause(monkeypatch: pytest.
 
 
 def test_brokers_without_links_are_browsed_once() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [1])
     network.before(1, COUNT_AGAIN, "a", lambda: network.put("a", [2]))
     unknowns, leftovers = search(network, linked=False)
@@ -293,7 +293,7 @@ def test_brokers_without_links_are_browsed_once() -> None:
 
 @pytest.mark.parametrize(("crosses", "unknown"), [(False, []), (True, [STILL_MOVED.format(1)])])
 def test_when_the_time_is_up_the_counts_say_whether_messages_moved(crosses: bool, unknown: list[str]) -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [1, 2])
     if crosses:
         network.before(1, COUNT, "b", network.cross([1], "b", "a"))
@@ -306,7 +306,7 @@ def test_when_the_time_is_up_the_counts_say_whether_messages_moved(crosses: bool
 
 
 def test_a_queue_that_a_later_pass_shows_is_not_in_doubt() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("a", [1])
     network.put("b", [2])
     network.refused.add("b")
@@ -317,7 +317,7 @@ def test_a_queue_that_a_later_pass_shows_is_not_in_doubt() -> None:
 
 
 def test_a_queue_that_no_pass_shows_is_told_once() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("a", [1])
     network.put("b", [2])
     network.refused.add("b")
@@ -327,7 +327,7 @@ def test_a_queue_that_no_pass_shows_is_told_once() -> None:
 
 
 def test_what_a_queue_showed_stays_when_it_cannot_be_browsed_again() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [1])
     network.before(2, COUNT, "b", lambda: network.refused.add("b"))
     unknowns, leftovers = search(network)
@@ -336,7 +336,7 @@ def test_what_a_queue_showed_stays_when_it_cannot_be_browsed_again() -> None:
 
 
 def test_a_broker_that_does_not_answer_is_told_and_what_it_showed_before_stays() -> None:
-    network = Network("a", "b")
+    network = SimulatedNetwork("a", "b")
     network.put("b", [1])
     network.before(2, COUNT, "b", lambda: network.silent.add("b"))
     unknowns, leftovers = search(network)
@@ -351,7 +351,7 @@ def test_a_run_records_each_message_once_and_says_that_messages_still_moved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    network = Network("broker-1", "broker-2")
+    network = SimulatedNetwork("broker-1", "broker-2")
     network.put("broker-2", range(5))
     for number in range(1, MOST_PASSES + 1):
         network.before(number, COUNT, "broker-2", network.cross([number], "broker-2", "broker-1"))
@@ -379,9 +379,9 @@ def test_a_run_records_each_message_once_and_says_that_messages_still_moved(
 
 
 @st.composite
-def crossings(draw: st.DrawFn) -> tuple[Network, int]:
+def crossings(draw: st.DrawFn) -> tuple[SimulatedNetwork, int]:
     """Draw a network with messages that cross a link at most once during a search, and the number of messages."""
-    network = Network(*"abcd"[: draw(st.integers(2, 4))])
+    network = SimulatedNetwork(*"abcd"[: draw(st.integers(2, 4))])
     of_pass = 4 * len(network.brokers)
     messages = draw(st.integers(0, 6))
     for seq in range(messages):
@@ -393,7 +393,7 @@ def crossings(draw: st.DrawFn) -> tuple[Network, int]:
 
 
 @given(crossings())
-def test_a_message_that_crosses_a_link_is_found_whenever_it_does(planted: tuple[Network, int]) -> None:
+def test_a_message_that_crosses_a_link_is_found_whenever_it_does(planted: tuple[SimulatedNetwork, int]) -> None:
     network, messages = planted
     unknowns, leftovers = search(network)
     assert unknowns in ([], [MOVING])

@@ -9,7 +9,7 @@ from harness.run.occupied import Occupied, OwnQueues, refusal
 from records.errors import UserError
 from records.run import UserInfo
 from tests.support.brokers import running
-from tests.support.stomp_clients import Client, queue
+from tests.support.stomp_clients import StompClient, queue
 from tests.support.waiting import until
 from topologies.artemis.management import queue_mbean, quoted
 from topologies.catalogue.lookup import build
@@ -90,7 +90,7 @@ def test_brokers_report_consumers_and_messages_of_own_queues_only(entry: str, tm
     with running(topology, tmp_path, memory_mb=200) as broker:
         where, credentials = broker.endpoint("broker-1", "stomp"), broker.credentials()
         ours, theirs = queue("ours"), queue("theirs")
-        client = Client(where, credentials)
+        client = StompClient(where, credentials)
         for destination in (ours, theirs):
             client.send(destination, b"hello", b"hello again")
         client.outcomes(4)
@@ -100,7 +100,7 @@ def test_brokers_report_consumers_and_messages_of_own_queues_only(entry: str, tm
         own.require_unused(told.append, may_empty=True)
         assert told == [f"emptied because of --empty-queues: queue '{ours.name}' of broker-1 holds 2 messages"]
         own.require_unused(told.append, may_empty=False)
-        listener = Client(where, credentials, client_id="a, stranger=*?")
+        listener = StompClient(where, credentials, client_id="a, stranger=*?")
         listener.listen(ours)
         with pytest.raises(UserError, match=r"has the consumer 'a, stranger=\*\?' at (tcp://|/)?127\.0\.0\.1:\d+; "):
             own.require_unused(told.append, may_empty=True)

@@ -15,7 +15,7 @@ from harness.run.other_consumers import (
     sentence,
 )
 from tests.support.brokers import running
-from tests.support.stomp_clients import Client, queue
+from tests.support.stomp_clients import StompClient, queue
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.management.queue_users import BrokerConsumer
@@ -64,13 +64,16 @@ def test_a_consumer_of_another_client_is_found_within_seconds(entry: str, tmp_pa
         where, credentials, ours = broker.endpoint("broker-1", "stomp"), broker.credentials(), queue("ours")
         sampler = Sampler(broker, topology, taken, process="main")
         watch = OtherConsumers(topology, broker.management, lambda: dict(sampler.latest), [ours.name], OWN, taken)
-        clients = [Client(where, credentials, client_id=f"{OWN.tag}consumers-1-00-1"), Client(where, credentials, "x")]
+        clients = [
+            StompClient(where, credentials, client_id=f"{OWN.tag}consumers-1-00-1"),
+            StompClient(where, credentials, "x"),
+        ]
         clients[0].listen(ours)
         clients[1].listen(queue("theirs"))
         sampler.start()
         watch.begin()
         until(lambda: any(row[2:5] == ("queue", ours.name, "consumers") and row[5] == 1 for row in taken))
-        stranger = Client(where, credentials, client_id="stranger")
+        stranger = StompClient(where, credentials, client_id="stranger")
         stranger.listen(ours)
         until(lambda: watch.found)
         watch.end()

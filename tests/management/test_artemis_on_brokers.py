@@ -15,7 +15,7 @@ from harness.run.watch import ManagementBrowser
 from records import identity
 from records.rundir import RunDirectory
 from tests.support.crossings import observed, predicted
-from tests.support.stomp_clients import RUN, Client, body
+from tests.support.stomp_clients import RUN, StompClient, body
 from tests.support.waiting import until
 from tests.topologies.artemis_samples import every_artemis_feature, narrowed
 from topologies.artemis.management import broker_mbean, browse
@@ -58,8 +58,8 @@ def brokers(topology: Topology, tmp_path_factory: pytest.TempPathFactory) -> Ite
     yield from started(topology, tmp_path_factory)
 
 
-def client(runtime: Runtime, broker: str) -> Client:
-    return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
+def client(runtime: Runtime, broker: str) -> StompClient:
+    return StompClient(runtime.endpoint(broker, "stomp"), runtime.credentials())
 
 
 def test_brokers_take_every_setting_that_the_model_has(brokers: Runtime, topology: Topology) -> None:
@@ -79,7 +79,7 @@ def test_links_are_proven_those_among_them_that_management_starts(brokers: Runti
 
 def test_a_wrong_password_is_refused(brokers: Runtime) -> None:
     with pytest.raises(Refused):
-        Client(brokers.endpoint("right", "stomp"), Credentials(brokers.credentials().username, "wrong"))
+        StompClient(brokers.endpoint("right", "stomp"), Credentials(brokers.credentials().username, "wrong"))
 
 
 def test_what_lies_on_a_queue_is_shown_with_the_identity_of_its_message(brokers: Runtime) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.loads import Load
+from tests.support.loads import UserLoad
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.management.contract import queries_of
@@ -30,7 +30,7 @@ def test_a_broker_counts_its_clients_while_they_are_connected_and_no_longer(
     fixture: str, entry: str, protocol: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     runtime: Runtime = request.getfixturevalue(fixture)
-    load, queries = Load(tmp_path, runtime, protocol, [NAME]), queries_of(build(entry), NAME)
+    load, queries = UserLoad(tmp_path, runtime, protocol, [NAME]), queries_of(build(entry), NAME)
     with closing(Jolokia(runtime.management(NAME))) as agent:
 
         def counted() -> tuple[int, int]:

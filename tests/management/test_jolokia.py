@@ -29,7 +29,7 @@ def agent(
     """Run an HTTP server that answers every request the same way, and collect the request bodies."""
     requests: list[Any] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class AgentHandler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             time.sleep(delay_s)
@@ -41,7 +41,7 @@ def agent(
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), AgentHandler)
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         certificate.configure_cert(context)

@@ -29,7 +29,7 @@ GREETING = struct.pack(">I", 3) + b"\x01hi"
 KEEP_ALIVE = struct.pack(">IBIB", 6, 10, 0, 0)
 
 
-class Proxies:
+class FakeProxies:
     def __init__(self, door: tuple[str, int] | None = None) -> None:
         self._door = door
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_asked_without_a_login_is_not_asked(transport: str) -> No
 def test_a_link_that_hangs_up_is_told_by_its_name_and_the_others_are_measured() -> None:
     (link,) = build("source-and-sink").links
     with broker(GREETING, b"something else", b"") as door:
-        trips, silent = round_trips(Proxies(door), [link])
+        trips, silent = round_trips(FakeProxies(door), [link])
     assert trips == {}
     assert len(silent) == 1
     assert silent[0].startswith("link 'source-to-sink': no round trip could be measured (")
@@ -96,7 +96,7 @@ def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() 
     lines: list[str] = []
     with broker(GREETING, KEEP_ALIVE_WANTED, KEEP_ALIVE) as door:
 
-        class Half(Proxies):
+        class Half(FakeProxies):
             def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
                 return door if link is one else ("127.0.0.1", 1)
 
@@ -112,19 +112,19 @@ def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() 
 def test_a_topology_whose_links_cannot_be_asked_has_neither_rows_nor_a_line(transport: str) -> None:
     links = build(f"source-and-sink(transport={transport!r})").links
     lines: list[str] = []
-    assert tell_round_trips(Proxies(("127.0.0.1", 1)), links, lines.append) == []
+    assert tell_round_trips(FakeProxies(("127.0.0.1", 1)), links, lines.append) == []
     assert lines == []
 
 
 def test_brokers_that_went_down_meanwhile_are_told_link_by_link() -> None:
     links = build("two-one-way").links
     lines: list[str] = []
-    assert tell_round_trips(Proxies(("127.0.0.1", 1)), links, lines.append) == []
+    assert tell_round_trips(FakeProxies(("127.0.0.1", 1)), links, lines.append) == []
     assert [line.partition(":")[0] for line in lines] == sorted(f"link {link.name!r}" for link in links)
 
 
 def test_links_without_a_proxy_are_not_asked() -> None:
-    assert round_trips(Proxies(), build("mesh").links) == ({}, [])
+    assert round_trips(FakeProxies(), build("mesh").links) == ({}, [])
 
 
 def test_what_a_link_carried_is_two_rows_without_a_broker() -> None:

@@ -64,7 +64,7 @@ class CollectingSink:
         return sum((row.broker, row.metric) == (broker, metric) for row in self.taken)
 
 
-class Runtime:
+class AgentMap:
     def __init__(self, endpoints: dict[str, ManagementEndpoint]) -> None:
         self._endpoints = endpoints
 
@@ -173,7 +173,7 @@ def test_a_frozen_broker_delays_nobody_and_has_one_request_at_a_time(monkeypatch
     monkeypatch.setattr(sampling, "ANSWER_TIMEOUT_S", 0.5)
     sink = CollectingSink()
     with agent(200, ANSWER) as (hub, _), frozen_agent() as (frozen, open_now):
-        sampler = Sampler(Runtime({"hub": hub, "frozen": frozen}), HUB, sink, process="main", period_s=0.1)
+        sampler = Sampler(AgentMap({"hub": hub, "frozen": frozen}), HUB, sink, process="main", period_s=0.1)
         began_s = time.monotonic()
         sampler.start()
         until(lambda: sampler.missed["frozen"] >= 2 and sink.count("hub", "heap_used_bytes") >= 7)
@@ -188,7 +188,7 @@ def test_a_frozen_broker_delays_nobody_and_has_one_request_at_a_time(monkeypatch
 
 def test_generator_and_machine_samples_have_no_broker_name() -> None:
     sink = CollectingSink()
-    sampler = Sampler(Runtime({}), Topology("t", (N1,), (), (), CLASSIC), sink, process="worker-1", period_s=0.05)
+    sampler = Sampler(AgentMap({}), Topology("t", (N1,), (), (), CLASSIC), sink, process="worker-1", period_s=0.05)
     sampler._sample_here()
     assert {(row.kind, row.object) for row in sink.taken if row.broker == ""} == {
         ("machine", ""),
@@ -200,7 +200,11 @@ def test_nothing_is_recorded_after_stop() -> None:
     sink = CollectingSink()
     with agent(200, ANSWER) as (hub, _):
         sampler = Sampler(
-            Runtime({"hub": hub}), Topology("t", (Broker("hub"),), (), (), CLASSIC), sink, process="main", period_s=0.05
+            AgentMap({"hub": hub}),
+            Topology("t", (Broker("hub"),), (), (), CLASSIC),
+            sink,
+            process="main",
+            period_s=0.05,
         )
         sampler.start()
         until(lambda: sink.taken)

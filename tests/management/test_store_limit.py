@@ -6,7 +6,7 @@ import pytest
 
 from drivers.contract import Outcome
 from harness.faults.probe import RuntimeProbe
-from tests.support.stomp_clients import Client, body, queue
+from tests.support.stomp_clients import StompClient, body, queue
 from topologies.catalogue.lookup import build
 from topologies.classic.management import broker_mbean
 from topologies.management.jolokia import Jolokia
@@ -23,8 +23,8 @@ def limit_bytes(runtime: Runtime) -> int:
         return int(agent.read(broker_mbean(NAME), "StoreLimit")["StoreLimit"])
 
 
-def client(runtime: Runtime) -> Client:
-    return Client(runtime.endpoint(NAME, "stomp"), runtime.credentials())
+def client(runtime: Runtime) -> StompClient:
+    return StompClient(runtime.endpoint(NAME, "stomp"), runtime.credentials())
 
 
 def test_durable_messages_wait_while_the_store_is_full_and_others_do_not(single_broker: Runtime) -> None:

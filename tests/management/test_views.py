@@ -36,8 +36,8 @@ def test_a_duplex_bridge_is_known_by_its_link_whoever_of_the_pair_has_it() -> No
 
 
 def test_brokers_that_do_not_answer_serve_nobody() -> None:
-    class Silent:
+    class SilentRuntime:
         def management(self, broker: str) -> ManagementEndpoint:
             return ManagementEndpoint(broker, "http://127.0.0.1:1/jolokia/", "agent", "s3cret")
 
-    assert serving(Silent(), build("active-standby"), "broker-1", 0.5) == ""
+    assert serving(SilentRuntime(), build("active-standby"), "broker-1", 0.5) == ""

@@ -9,25 +9,25 @@ from records.summary import FIGURES
 from reports.comparison.metrics import METRICS
 
 
-class Spread(TypedDict):
+class ExampleSpread(TypedDict):
     p50: Annotated[float | None, figure("The middle one.", column="p50")]
     max: Annotated[float | None, figure("The largest.", column="max")]
 
 
-class Row(TypedDict):
+class ExampleRow(TypedDict):
     number: Annotated[int, figure("Of a list.")]
 
 
-class Part(TypedDict):
+class ExamplePart(TypedDict):
     name: Annotated[str, means("A text.")]
     lost: Annotated[Count, figure("How many.", unit="messages")]
-    took_ms: Annotated[Spread, figure("How long.", unit="ms", column="Took", compared={"max": "longest"})]
-    rows: list[Row]
+    took_ms: Annotated[ExampleSpread, figure("How long.", unit="ms", column="Took", compared={"max": "longest"})]
+    rows: list[ExampleRow]
 
 
 class Whole(TypedDict):
-    part: Annotated[Part, figure(needs=FAULTS)]
-    by_name: Annotated[dict[str, Spread], figure(better=LOWER, unit="s", keys=("a", "b"))]
+    part: Annotated[ExamplePart, figure(needs=FAULTS)]
+    by_name: Annotated[dict[str, ExampleSpread], figure(better=LOWER, unit="s", keys=("a", "b"))]
 
 
 def test_figures_are_found_in_their_order_and_rows_of_lists_and_texts_are_none() -> None:
@@ -48,9 +48,9 @@ def test_a_figure_has_what_the_part_that_holds_it_says_of_all_of_its_figures() -
 
 
 def test_a_heading_has_the_unit_unless_it_counts_or_says_it_already() -> None:
-    figures = declared(Part)
+    figures = declared(ExamplePart)
     assert figures["took_ms"].heading("max") == "Took max (ms)"
-    assert declared(Row)["number"].heading() == ""
+    assert declared(ExampleRow)["number"].heading() == ""
     assert figures["lost"].heading() == ""
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.reports.run_folder import Plan, write_run_folder
+from tests.reports.run_folder import RunPlan, write_run_folder
 
 
 @pytest.fixture(scope="session")
 def mesh_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three brokers, 20 s at 300 messages/s, the last broker frozen for 3 s, some lost and duplicated."""
-    plan = Plan(load_s=20, fault_s=(10.0, 13.0), lost=12, duplicated=7)
+    plan = RunPlan(load_s=20, fault_s=(10.0, 13.0), lost=12, duplicated=7)
     return write_run_folder(tmp_path_factory.mktemp("mesh"), plan)

@@ -1,6 +1,6 @@
 """Run folders that the analysis makes of planted events: a mesh, a tail, a frozen broker, odd messages.
 
-The events come from a seed. The analysis runs in this process without Spark, once for each `Plan`. A test that needs
+The events come from a seed. The analysis runs in this process without Spark, once for each `RunPlan`. A test that needs
 special figures changes those keys of the summary.
 """
 
@@ -45,7 +45,7 @@ READY_MS, SENT_AGAIN_MS, SUCCESS_MS = 4, 5, 10
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """What to plant. ``fault_s``: (began, ended) of a freeze of the last broker. ``run``: fields of run.json."""
 
     brokers: int = 3
@@ -79,19 +79,19 @@ class Plan:
         return int(self.fault_s[0] * S) + NOTICED_MS * MS + (producer + 1) * 100 * MS
 
 
-def write_run_folder(parent: Path, plan: Plan = Plan()) -> Path:
+def write_run_folder(parent: Path, plan: RunPlan = RunPlan()) -> Path:
     """A run folder below ``parent``, analysed; returns its path."""
     return Path(shutil.copytree(Path(_analysed(plan).name) / RUN_ID, parent / RUN_ID))
 
 
-def summary(plan: Plan = Plan()) -> dict[str, Any]:
+def summary(plan: RunPlan = RunPlan()) -> dict[str, Any]:
     """Return the summary of the planned run, for the test to change."""
     whole: dict[str, Any] = json.loads((Path(_analysed(plan).name) / RUN_ID / "summary.json").read_text())
     return whole
 
 
 @cache
-def _analysed(plan: Plan) -> "TemporaryDirectory[str]":
+def _analysed(plan: RunPlan) -> "TemporaryDirectory[str]":
     """The folder of the run's folder. It goes as this process ends."""
     folder = TemporaryDirectory()
     directory = RunDirectory.create(Path(folder.name), RUN_ID)
@@ -109,7 +109,7 @@ def _analysed(plan: Plan) -> "TemporaryDirectory[str]":
     return folder
 
 
-def run_info(plan: Plan) -> RunInfo:
+def run_info(plan: RunPlan) -> RunInfo:
     started, ended = LOAD_BEGAN_NS - WARM_UP_S * S, LOAD_BEGAN_NS + plan.load_s * S
     names, queue = tuple(plan.names), f"queue://{plan.queue}"
     topology = f"mesh(brokers={plan.brokers})"
@@ -160,7 +160,7 @@ def xml(broker: str) -> str:
     return "\n".join((head, *lines, "  </broker>", "</beans>", ""))
 
 
-def events(plan: Plan) -> dict[str, pa.Table]:
+def events(plan: RunPlan) -> dict[str, pa.Table]:
     """The rows of the event tables that a run has."""
     queue = {"destination": f"queue://{plan.queue}"}
     subscription = queue | {"subscription": plan.queue, "kind": "queue", "selector": ""}
@@ -205,7 +205,7 @@ class PlannedMessages:
     in_doubt: np.ndarray
 
 
-def planted_messages(plan: Plan) -> PlannedMessages:
+def planted_messages(plan: RunPlan) -> PlannedMessages:
     random = np.random.default_rng(plan.seed)
     last = plan.brokers - 1
     count = (WARM_UP_S + plan.load_s) * plan.per_s
@@ -241,7 +241,7 @@ def planted_messages(plan: Plan) -> PlannedMessages:
     return PlannedMessages(producer, sender, broker, receiver, due, ready, sent, settled, received, in_doubt)
 
 
-def messages(plan: Plan) -> dict[str, pa.Table]:
+def messages(plan: RunPlan) -> dict[str, pa.Table]:
     """Rows of sends and receipts. The first consumer of each broker takes two of three messages there."""
     planted = planted_messages(plan)
     count, names = len(planted.due), np.asarray(plan.names)
@@ -288,7 +288,7 @@ def messages(plan: Plan) -> dict[str, pa.Table]:
     return {"sends": pa.table(sends, EVENT_TABLES["sends"]), "receipts": pa.concat_tables(kept)}
 
 
-def connections(plan: Plan, clients: list[tuple[int, str, str]]) -> Iterator[dict[str, Any]]:
+def connections(plan: RunPlan, clients: list[tuple[int, str, str]]) -> Iterator[dict[str, Any]]:
     for client, broker, role in clients:
         for event, at_broker, at_ns, cause, from_broker in changes(plan, client, broker, role):
             row = {"client": client, "group": f"{role}s", "protocol": "stomp", "broker": at_broker, "event": event}
@@ -301,7 +301,9 @@ def connections(plan: Plan, clients: list[tuple[int, str, str]]) -> Iterator[dic
             }
 
 
-def changes(plan: Plan, client: int, broker: str, role: str) -> Iterator[tuple[str, str, int, str | None, str | None]]:
+def changes(
+    plan: RunPlan, client: int, broker: str, role: str
+) -> Iterator[tuple[str, str, int, str | None, str | None]]:
     """Event, broker, time, cause and former broker of each change of a client's connection.
 
     All connect as the warm-up begins. The producers of the frozen broker lose it; one of them never comes back.
@@ -321,14 +323,14 @@ def changes(plan: Plan, client: int, broker: str, role: str) -> Iterator[tuple[s
     yield "closed", broker, (plan.load_s + DRAIN_S) * S - 1, "closed", None
 
 
-def faults(plan: Plan) -> Iterator[dict[str, Any]]:
+def faults(plan: RunPlan) -> Iterator[dict[str, Any]]:
     if plan.fault_s:
         began, ended = (LOAD_BEGAN_NS + int(at_s * S) for at_s in plan.fault_s)
         effects = {"requested_ns": began, "effective_ns": began + 10 * MS, "restored_ns": ended + 200 * MS}
         yield {"kind": "pause", "target": plan.names[-1], "began_ns": began, "ended_ns": ended, "error": None} | effects
 
 
-def samples(plan: Plan) -> Iterator[dict[str, Any]]:
+def samples(plan: RunPlan) -> Iterator[dict[str, Any]]:
     """One a second of each figure; counters are totals."""
     totals: Counter[tuple[str, ...]] = Counter()
     for at_s, broker, kind, name, metric, amount in figures(plan):
@@ -344,7 +346,7 @@ def samples(plan: Plan) -> Iterator[dict[str, Any]]:
         }
 
 
-def figures(plan: Plan) -> Iterator[tuple[int, str, str, str, str, float]]:
+def figures(plan: RunPlan) -> Iterator[tuple[int, str, str, str, str, float]]:
     """Second, broker, kind, object, metric and value of brokers, links, generator and machine.
 
     Five messages wait in each bridge, none in the first.

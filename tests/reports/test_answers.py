@@ -17,7 +17,7 @@ from reports.messages import destinations_sentence
 from reports.parts.over_time import Backdrop
 from reports.run.headline import UNMEASURED, answer
 from reports.run.page import latency_section
-from tests.reports.run_folder import Plan, summary
+from tests.reports.run_folder import RunPlan, summary
 
 
 def division(
@@ -155,7 +155,7 @@ def test_a_doubtful_figure_of_all_messages_is_marked_in_the_sentence_on_regions(
 
 
 def test_the_answer_has_what_became_of_the_messages_first_and_the_latency_last() -> None:
-    plan = Plan(load_s=2, per_s=10)
+    plan = RunPlan(load_s=2, per_s=10)
     run_summary: Any = summary(plan) | {
         "destinations": destinations(20, 20),
         "regions": Regions(within=WITHIN, across=ACROSS, across_per_s=30.0),

@@ -21,7 +21,7 @@ from reports.export import export
 from reports.inputs import read_results
 from tests.reports.comparison.planted import Planted, write_planted
 from tests.reports.markup import parse
-from tests.reports.run_folder import Plan, write_run_folder
+from tests.reports.run_folder import RunPlan, write_run_folder
 
 AGAIN = "run `brokerbench analyse RUN`"
 RESTORE = "bring the folder back from a copy, or make the run again"
@@ -29,7 +29,7 @@ RESTORE = "bring the folder back from a copy, or make the run again"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    return write_run_folder(tmp_path, Plan(load_s=2, per_s=20, fault_s=None))
+    return write_run_folder(tmp_path, RunPlan(load_s=2, per_s=20, fault_s=None))
 
 
 def brokerbench(*arguments: object) -> Result:

@@ -15,7 +15,7 @@ from brokerbench.cli import main
 from records.digests import read_list
 from records.errors import RunUnreadable
 from reports.inputs import read_results
-from tests.reports.run_folder import Plan, write_run_folder
+from tests.reports.run_folder import RunPlan, write_run_folder
 
 ODD = [None, 0, -1, 1.5, 10**30, float("nan"), "", "x", "x" * 10_000, "\ud800", [], {}, True, [1], {"a": 1}]
 FILES = ("run.json", "summary.json")
@@ -53,7 +53,7 @@ def refusal(run: Path) -> str:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    return write_run_folder(tmp_path, Plan(load_s=2, per_s=20, fault_s=(0.5, 1.0)))
+    return write_run_folder(tmp_path, RunPlan(load_s=2, per_s=20, fault_s=(0.5, 1.0)))
 
 
 @pytest.mark.parametrize("name", FILES)

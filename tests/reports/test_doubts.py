@@ -31,7 +31,7 @@ from reports.run.doubts import (
 from reports.run.for_ci import run_markdown
 from reports.run.headline import headline, key_figures
 from tests.reports.markup import parse
-from tests.reports.run_folder import LOAD_BEGAN_NS, Plan, run_info, summary, write_run_folder
+from tests.reports.run_folder import LOAD_BEGAN_NS, RunPlan, run_info, summary, write_run_folder
 
 SECOND_NS = 1_000_000_000
 FILLING: dict[str, str | int | float | bool] = {"transaction_size": 20}
@@ -39,7 +39,7 @@ RUN = RunInfo("run", "steady", "mesh", "processes", "stomp")
 
 
 def summary_with(**changes: Any) -> Any:
-    plan = Plan(load_s=60, per_s=20, fault_s=None)
+    plan = RunPlan(load_s=60, per_s=20, fault_s=None)
     return summary(plan) | changes
 
 
@@ -47,7 +47,7 @@ def warm_up(lasted_s: float, end: str = "fixed") -> WarmUpResult:
     return WarmUpResult(end=end, lasted_s=lasted_s, at_most_s=15.0)
 
 
-def doubts_of(parent: Path, plan: Plan) -> str:
+def doubts_of(parent: Path, plan: RunPlan) -> str:
     results = read_results(write_run_folder(parent, plan))
     return "\n".join(doubts(results.run, results.summary, results.tables))
 
@@ -58,7 +58,7 @@ def test_what_the_harness_found_comes_first_and_once(tmp_path: Path) -> None:
         "unknowns": ("q was not browsed",),
         "warnings": ("a worker was lost",),
     }
-    results = read_results(write_run_folder(tmp_path, Plan(load_s=3, run=findings)))
+    results = read_results(write_run_folder(tmp_path, RunPlan(load_s=3, run=findings)))
     without_reasons = cast(Summary, {**results.summary, "reasons": []})
     lines = doubts(results.run, without_reasons, results.tables)
     assert lines[:2] == ("A worker was lost.", "Q was not browsed.")
@@ -67,24 +67,24 @@ def test_what_the_harness_found_comes_first_and_once(tmp_path: Path) -> None:
 
 
 def test_brokers_on_one_machine_are_labelled_host_limited(tmp_path: Path) -> None:
-    sentences = doubts_of(tmp_path, Plan(load_s=3))
+    sentences = doubts_of(tmp_path, RunPlan(load_s=3))
     assert "Host-limited: 3 brokers and the load generator share the 2 cores of one machine." in sentences
 
 
 def test_brokers_elsewhere_are_not_host_limited(tmp_path: Path) -> None:
-    assert "Host-limited" not in doubts_of(tmp_path, Plan(load_s=3, run={"runtime": "external"}))
+    assert "Host-limited" not in doubts_of(tmp_path, RunPlan(load_s=3, run={"runtime": "external"}))
 
 
 def test_steal_is_told_from_one_per_cent(tmp_path: Path) -> None:
-    assert "(steal)" not in doubts_of(tmp_path, Plan(load_s=10))
-    busy = Plan(load_s=10, steal_ns=60_000_000.0, seed=3)
+    assert "(steal)" not in doubts_of(tmp_path, RunPlan(load_s=10))
+    busy = RunPlan(load_s=10, steal_ns=60_000_000.0, seed=3)
     assert "of the CPU time (steal)." in doubts_of(tmp_path / "stolen", busy)
 
 
 @given(st.floats(0.0, 3.0), st.floats(0.0, 3.0), st.sampled_from([1, 2, 16]))
 def test_no_machine_is_more_than_100_per_cent_busy_or_stolen(busy: float, stolen: float, cores: int) -> None:
     """``busy``, ``stolen``: share of all cores in the samples."""
-    run = replace(run_info(Plan(load_s=10)), machine={"cores": cores})
+    run = replace(run_info(RunPlan(load_s=10)), machine={"cores": cores})
     rows = [
         (second, "", "machine", "", metric, round(share * cores * 1e9))
         for second in range(10)
@@ -100,19 +100,19 @@ def test_no_machine_is_more_than_100_per_cent_busy_or_stolen(busy: float, stolen
 
 def test_a_busy_machine_is_told_though_the_last_second_is_cut_short() -> None:
     """The load lasts 1.9 s, and one whole second of it was sampled."""
-    run = replace(run_info(Plan(load_s=10)), machine={"cores": 2})
+    run = replace(run_info(RunPlan(load_s=10)), machine={"cores": 2})
     row = (0, "", "machine", "", "cpu_busy_ns", 1_950_000_000)
     table = pa.Table.from_pylist([dict(zip(RESOURCES.names, row, strict=True))], RESOURCES)
     assert any("98 % busy" in text for text in of_the_machine(run, table, 1.9))
 
 
 def test_a_steady_run_does_not_drift_and_an_unsteady_one_is_told(tmp_path: Path) -> None:
-    assert "No steady state" not in doubts_of(tmp_path, Plan(load_s=30, fault_s=None))
-    assert "No steady state" in doubts_of(tmp_path / "drifting", Plan(load_s=30, fault_s=None, drift_ms_per_s=0.2))
+    assert "No steady state" not in doubts_of(tmp_path, RunPlan(load_s=30, fault_s=None))
+    assert "No steady state" in doubts_of(tmp_path / "drifting", RunPlan(load_s=30, fault_s=None, drift_ms_per_s=0.2))
 
 
 def test_a_stalled_generator_is_told_with_the_verdict_and_both_figures_are_shown(tmp_path: Path) -> None:
-    stalled = read_results(write_run_folder(tmp_path, Plan(load_s=40, fault_s=None, stall_ms=150)))
+    stalled = read_results(write_run_folder(tmp_path, RunPlan(load_s=40, fault_s=None, stall_ms=150)))
     text = parse(render(stalled)).text()
     assert stalled.summary["verdict"] == "pass"
     assert "Do not rely on these latencies: due → received" in text
@@ -124,7 +124,7 @@ def test_a_stalled_generator_is_told_with_the_verdict_and_both_figures_are_shown
 
 
 def test_a_generator_in_time_leaves_every_figure_as_it_is(tmp_path: Path) -> None:
-    prompt = read_results(write_run_folder(tmp_path, Plan(load_s=20, fault_s=None)))
+    prompt = read_results(write_run_folder(tmp_path, RunPlan(load_s=20, fault_s=None)))
     assert prompt.summary["timing"]["doubtful"] == {}
     text = parse(render(prompt)).text()
     assert "Do not rely on these latencies" not in text
@@ -223,14 +223,14 @@ def test_a_figure_that_is_not_known_has_no_unit() -> None:
 
 
 def test_a_run_interrupted_before_its_load_is_reported_all_the_same(tmp_path: Path) -> None:
-    plan = Plan(load_s=0, fault_s=None, run={"phases": Phases(), "state": "interrupted"})
+    plan = RunPlan(load_s=0, fault_s=None, run={"phases": Phases(), "state": "interrupted"})
     assert "Interrupted" in parse(render(read_results(write_run_folder(tmp_path, plan)))).text()
 
 
 def test_the_length_of_the_load_is_that_between_its_marks(tmp_path: Path) -> None:
     """The harness' own duration may hold the stopping of users: it once said 15.5 s of a load of 10 s."""
     marks = Phases(LOAD_BEGAN_NS - 5 * SECOND_NS, LOAD_BEGAN_NS, LOAD_BEGAN_NS + 10 * SECOND_NS)
-    plan = Plan(load_s=15, fault_s=None, run={"phases": marks})
+    plan = RunPlan(load_s=15, fault_s=None, run={"phases": marks})
     assert "· 10 s of load ·" in parse(render(read_results(write_run_folder(tmp_path, plan)))).text()
 
 
@@ -266,7 +266,7 @@ NOT_HELD = (
 
 def test_a_rate_that_was_not_held_is_in_every_output(tmp_path: Path) -> None:
     """It is the first sentence of the report, and one of its doubts."""
-    held = read_results(write_run_folder(tmp_path, Plan(load_s=20)))
+    held = read_results(write_run_folder(tmp_path, RunPlan(load_s=20)))
     assert NOT_HELD not in render(held)
     short = {**held.summary, "offered_rate": {**held.summary["offered_rate"], "held": False, "note": NOT_HELD}}
     results = replace(held, summary=cast(Summary, short))

@@ -9,13 +9,13 @@ from records.messages import LeftBehind
 from reports.inputs import Results, read_results
 from reports.messages import MOST_ROWS, fate_sentence, left_behind_table
 from reports.run.page import accounting_section
-from tests.reports.run_folder import Plan, summary
+from tests.reports.run_folder import RunPlan, summary
 
 SENT = 120
 
 
 def summary_with(**changed: Any) -> Any:
-    plan = Plan(load_s=2, per_s=10)
+    plan = RunPlan(load_s=2, per_s=10)
     return summary(plan) | changed
 
 

@@ -12,10 +12,10 @@ from reports.clients.moves import moves_sentences
 from reports.faults import probable_cause, unplanned_sentences
 from reports.messages import kinds_sentences
 from reports.run.headline import headline
-from tests.reports.run_folder import Plan, run_info, summary
+from tests.reports.run_folder import RunPlan, run_info, summary
 from tests.reports.test_answers import WITHIN, destinations, division, latency
 
-PLAN = Plan(load_s=2, per_s=10, fault_s=None)
+PLAN = RunPlan(load_s=2, per_s=10, fault_s=None)
 MADE_UP: Any = summary(PLAN)
 RUN = run_info(PLAN)
 ANSWERED_BY = {

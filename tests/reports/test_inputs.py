@@ -15,12 +15,12 @@ from records.run import Phases
 from records.rundir import RunDirectory
 from reports.build import write_report
 from reports.inputs import read_results
-from tests.reports.run_folder import Plan, write_run_folder
+from tests.reports.run_folder import RunPlan, write_run_folder
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    return write_run_folder(tmp_path, Plan(load_s=2, per_s=20, fault_s=None))
+    return write_run_folder(tmp_path, RunPlan(load_s=2, per_s=20, fault_s=None))
 
 
 def refusal(run: Path) -> str:

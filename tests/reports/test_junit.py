@@ -17,7 +17,7 @@ from reports.build import write_report
 from reports.inputs import Results, read_results
 from reports.parts.numbers import significant
 from reports.run.for_ci import junit, run_markdown
-from tests.reports.run_folder import Plan, write_run_folder
+from tests.reports.run_folder import RunPlan, write_run_folder
 
 ODD = "<b> & \"'|*_`\x00\ud800]]>\nend"
 
@@ -175,7 +175,7 @@ def test_odd_names_are_no_markup_in_the_markdown(results: Results) -> None:
 
 
 def test_the_report_command_writes_both(tmp_path: Path) -> None:
-    run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
+    run = write_run_folder(tmp_path, RunPlan(load_s=2, fault_s=None))
     files = [tmp_path / "checks.xml", tmp_path / "summary.md"]
     options = ["--junit", str(files[0]), "--markdown", str(files[1])]
     outcome = CliRunner().invoke(main, ["report", str(run), *options])
@@ -185,7 +185,7 @@ def test_the_report_command_writes_both(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_one_error_that_names_it(tmp_path: Path) -> None:
-    run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
+    run = write_run_folder(tmp_path, RunPlan(load_s=2, fault_s=None))
     nowhere = tmp_path / "none" / "checks.xml"
     with pytest.raises(RunUnwritable, match=f"^{nowhere}: cannot be written: .*; make its folder or choose another$"):
         write_report(run, {"junit": nowhere})
@@ -198,7 +198,7 @@ def test_a_file_that_cannot_be_written_is_one_error_that_names_it(tmp_path: Path
 
 @pytest.mark.parametrize("name", ["run.json", "summary.json", "report.html", "results/latency/all.parquet"])
 def test_a_file_of_the_run_itself_is_not_written_over(tmp_path: Path, name: str) -> None:
-    run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
+    run = write_run_folder(tmp_path, RunPlan(load_s=2, fault_s=None))
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     with pytest.raises(RunUnwritable, match=r"is a file of the run itself: give the new file another name$"):
         write_report(run, {"junit": run / name})
@@ -206,13 +206,13 @@ def test_a_file_of_the_run_itself_is_not_written_over(tmp_path: Path, name: str)
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
-    run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
+    run = write_run_folder(tmp_path, RunPlan(load_s=2, fault_s=None))
     with pytest.raises(RunUnwritable, match=r"--junit and --markdown name the same file: give each a different name$"):
         write_report(run, {"junit": tmp_path / "one", "markdown": tmp_path / "one"})
 
 
 def test_the_job_of_a_run_writes_them_anew_or_names_the_one_that_it_could_not_write(tmp_path: Path) -> None:
-    run = RunDirectory.open(write_run_folder(tmp_path, Plan(load_s=2, fault_s=None)))
+    run = RunDirectory.open(write_run_folder(tmp_path, RunPlan(load_s=2, fault_s=None)))
     checks = tmp_path / "checks.xml"
     checks.write_text("of an earlier run", encoding="utf-8")
     jobs.report(run, {"--junit": checks}, lambda _: None)

@@ -10,7 +10,7 @@ import pytest
 from reports.build import render, write_report, write_report_measured
 from reports.inputs import read_results
 from tests.reports.markup import Parsed, parse
-from tests.reports.run_folder import Plan, write_run_folder
+from tests.reports.run_folder import RunPlan, write_run_folder
 
 CHARTS = 16
 
@@ -25,7 +25,7 @@ def page(html: str) -> Parsed:
     return parse(html)
 
 
-def rendered(parent: Path, plan: Plan) -> str:
+def rendered(parent: Path, plan: RunPlan) -> str:
     return render(read_results(write_run_folder(parent, plan)))
 
 
@@ -48,7 +48,7 @@ def test_size_and_time_are_told_on_demand(mesh_run: Path) -> None:
 
 @pytest.mark.parametrize("brokers", [10, pytest.param(20, marks=pytest.mark.nightly)])
 def test_a_ten_minute_run_of_many_brokers_stays_under_a_megabyte(tmp_path: Path, brokers: int) -> None:
-    assert len(rendered(tmp_path, Plan(brokers=brokers, load_s=600)).encode()) < 1_000_000
+    assert len(rendered(tmp_path, RunPlan(brokers=brokers, load_s=600)).encode()) < 1_000_000
 
 
 def test_every_id_is_unique(page: Parsed) -> None:
@@ -107,7 +107,7 @@ def test_the_verdict_is_told_by_word_and_symbol_and_reason(html: str, page: Pars
     ],
 )
 def test_every_verdict_has_its_word(tmp_path: Path, verdict: str, word: str, run: dict[str, Any]) -> None:
-    html = rendered(tmp_path, Plan(load_s=3, fault_s=None, run=run))
+    html = rendered(tmp_path, RunPlan(load_s=3, fault_s=None, run=run))
     assert f"<title>{word}: steady on mesh(brokers=3)</title>" in html
     assert f'class="verdict {verdict}"' in html
 
@@ -133,37 +133,37 @@ def test_the_command_and_the_rendered_files_are_there(page: Parsed) -> None:
 def test_names_from_users_are_escaped_everywhere(tmp_path: Path) -> None:
     """In tables, charts, SVG titles, embedded JSON and the rendered files."""
     nasty = "</script><script>alert('1')</script>&$x$"
-    plan = Plan(load_s=4, fault_s=(1.0, 2.0), queue=nasty, lost=2, run={"question": nasty, "command": (nasty,)})
+    plan = RunPlan(load_s=4, fault_s=(1.0, 2.0), queue=nasty, lost=2, run={"question": nasty, "command": (nasty,)})
     page = parse(rendered(tmp_path, plan))
     assert len(page.named("script")) == 2
     assert nasty in page.text()
 
 
 def test_a_name_that_begins_with_an_underscore_stands_in_the_legend(tmp_path: Path) -> None:
-    assert "_hidden at broker-1</text>" in rendered(tmp_path, Plan(load_s=4, queue="_hidden"))
+    assert "_hidden at broker-1</text>" in rendered(tmp_path, RunPlan(load_s=4, queue="_hidden"))
 
 
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (Plan(brokers=1, load_s=5, fault_s=None), "This topology has no links."),
-        (Plan(load_s=5, fault_s=None), "No fault was injected."),
-        (Plan(load_s=5, hops_known=False), "The protocol does not report how many brokers a message crossed"),
-        (Plan(load_s=5, sampled=False), "The brokers were not sampled, or none of them reported this figure."),
-        (Plan(load_s=5, per_s=0, sampled=False), "No message was sent, so this run answers nothing."),
-        (Plan(load_s=5, per_s=0), "No message was received, so latency is unknown."),
-        (Plan(load_s=5, run={"command": ()}), "run.json does not hold the command."),
-        (Plan(load_s=5, run={"brokers": (), "links": (), "groups": ()}), "run.json names no brokers."),
-        (Plan(load_s=5, run={"rendered": {"big.xml": "x" * 300_000}}), "1 more files are in run.json"),
+        (RunPlan(brokers=1, load_s=5, fault_s=None), "This topology has no links."),
+        (RunPlan(load_s=5, fault_s=None), "No fault was injected."),
+        (RunPlan(load_s=5, hops_known=False), "The protocol does not report how many brokers a message crossed"),
+        (RunPlan(load_s=5, sampled=False), "The brokers were not sampled, or none of them reported this figure."),
+        (RunPlan(load_s=5, per_s=0, sampled=False), "No message was sent, so this run answers nothing."),
+        (RunPlan(load_s=5, per_s=0), "No message was received, so latency is unknown."),
+        (RunPlan(load_s=5, run={"command": ()}), "run.json does not hold the command."),
+        (RunPlan(load_s=5, run={"brokers": (), "links": (), "groups": ()}), "run.json names no brokers."),
+        (RunPlan(load_s=5, run={"rendered": {"big.xml": "x" * 300_000}}), "1 more files are in run.json"),
     ],
 )
-def test_what_is_missing_is_said_in_words(tmp_path: Path, plan: Plan, words: str) -> None:
+def test_what_is_missing_is_said_in_words(tmp_path: Path, plan: RunPlan, words: str) -> None:
     assert words in parse(rendered(tmp_path, plan)).text()
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_fault_after_the_last_message_does_not_squeeze_the_plots(tmp_path: Path) -> None:
-    page = parse(rendered(tmp_path, Plan(load_s=4, fault_s=(30.0, 33.0))))
+    page = parse(rendered(tmp_path, RunPlan(load_s=4, fault_s=(30.0, 33.0))))
     assert "pause broker-3" in page.text()
 
 
@@ -171,13 +171,13 @@ def test_a_fault_after_the_last_message_does_not_squeeze_the_plots(tmp_path: Pat
 def test_a_name_wider_than_the_figure_is_shortened(tmp_path: Path) -> None:
     """Only the legend shortens it: the table has the full name."""
     name = "orders." + "x" * 200
-    html = rendered(tmp_path, Plan(load_s=3, fault_s=None, queue=name))
+    html = rendered(tmp_path, RunPlan(load_s=3, fault_s=None, queue=name))
     assert "…" in html
     assert f"{name} at broker-1 (messages)" in html
 
 
 @pytest.mark.parametrize("brokers", [2, 4, 20])
 def test_any_number_of_brokers_is_drawn(tmp_path: Path, brokers: int) -> None:
-    html = rendered(tmp_path, Plan(brokers=brokers, load_s=2, per_s=50, fault_s=None))
+    html = rendered(tmp_path, RunPlan(brokers=brokers, load_s=2, per_s=50, fault_s=None))
     assert html.count('<g class="broker">') == brokers
     assert html.count('<g class="link">') == brokers * (brokers - 1) // 2

@@ -23,9 +23,9 @@ from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, GateResult, 
 from reports.run.doubts import of_messages_in_doubt
 from reports.run.for_ci import junit, run_markdown
 from reports.run.page import page
-from tests.reports.run_folder import Plan, summary, write_run_folder
+from tests.reports.run_folder import RunPlan, summary, write_run_folder
 
-PLAN = Plan(load_s=2, per_s=10)
+PLAN = RunPlan(load_s=2, per_s=10)
 MADE_UP = summary(PLAN)
 COUNT = st.integers(0, 12_000)
 NAMES = st.sampled_from(["north", "south", "east", "west"])  # no digits, as a test reads numbers

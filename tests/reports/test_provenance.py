@@ -7,7 +7,7 @@ import pytest
 
 from records.run import Phases, RunInfo
 from reports.run.provenance import connection_modes, facts, in_a_line, phases
-from tests.reports.run_folder import Plan, run_info, summary
+from tests.reports.run_folder import RunPlan, run_info, summary
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tests.reports.run_folder import Plan, run_info, summary
     ],
 )
 def test_the_warm_up_says_how_long_it_took_and_what_ended_it(end: str, words: str) -> None:
-    plan = Plan(load_s=3, per_s=20)
+    plan = RunPlan(load_s=3, per_s=20)
     run_summary: Any = summary(plan) | {"warm_up": {"end": end, "lasted_s": 6.5, "at_most_s": 15.0}}
     info = replace(run_info(plan), phases=Phases())
     run_summary["phases"]["warm_up"] = 6.5
@@ -28,7 +28,7 @@ def test_the_warm_up_says_how_long_it_took_and_what_ended_it(end: str, words: st
 
 
 def run_with(producers: dict[str, str | int], consumers: dict[str, str | int]) -> RunInfo:
-    info = run_info(Plan())
+    info = run_info(RunPlan())
     producer_info, consumer_info = info.users
     return replace(
         info, users=(replace(producer_info, settings={**producers}), replace(consumer_info, settings={**consumers}))
@@ -63,10 +63,10 @@ def test_the_connection_mode_stands_in_the_facts_and_an_unusual_one_below_the_ti
 ) -> None:
     run = run_with(producers, consumers)
     assert connection_modes(run) == words
-    run_summary: Any = summary(Plan())
+    run_summary: Any = summary(RunPlan())
     assert ("Connections", "; ".join(words)) in facts(run, run_summary).rows
     assert in_a_line(run, run_summary).startswith(headed)
 
 
 def test_a_run_of_before_says_nothing_of_it() -> None:
-    assert connection_modes(run_info(Plan())) == ()
+    assert connection_modes(run_info(RunPlan())) == ()

@@ -9,7 +9,7 @@ from records.faults import TRAITS, FaultRecovery, Recovery
 from reports.build import render
 from reports.faults import fault_sentences, outage_rows, outages_table, recovery_sentences, recovery_table
 from reports.inputs import read_results
-from tests.reports.run_folder import Plan, summary, write_run_folder
+from tests.reports.run_folder import RunPlan, summary, write_run_folder
 
 
 def fault(**changes: Any) -> FaultRecovery:
@@ -177,6 +177,6 @@ def test_the_page_begins_with_what_the_fault_did_and_shows_the_outages(mesh_run:
 
 
 def test_a_page_of_a_run_without_faults_has_no_recovery(tmp_path: Path) -> None:
-    html = render(read_results(write_run_folder(tmp_path, Plan(load_s=5, fault_s=None))))
+    html = render(read_results(write_run_folder(tmp_path, RunPlan(load_s=5, fault_s=None))))
     assert 'id="recovery"' not in html
     assert 'id="outages-chart"' not in html

@@ -22,7 +22,7 @@ from reports.network.links import backlog_table
 from reports.parts.numbers import bytes_text, seconds_text, sentence, significant
 from reports.parts.over_time import MOST_STEPS, Backdrop, Line, Panel, step_of
 from reports.parts.values import ANY, Column, Table, cell
-from tests.reports.run_folder import Plan, summary
+from tests.reports.run_folder import RunPlan, summary
 
 BOX_HEIGHT = 76.0
 
@@ -254,7 +254,7 @@ def test_a_hub_is_what_all_others_and_only_they_are_linked_to() -> None:
 
 
 def test_the_answer_names_every_fate_that_happened() -> None:
-    plan = Plan(load_s=2, per_s=10, lost=2, duplicated=1)
+    plan = RunPlan(load_s=2, per_s=10, lost=2, duplicated=1)
     run_summary: Any = summary(plan)
     assert fate_sentence(run_summary) == "Of 120 messages sent, 118 were received; 2 lost. Also: 1 duplicated."
     run_summary["latency_ms"] = {}
@@ -262,7 +262,7 @@ def test_the_answer_names_every_fate_that_happened() -> None:
 
 
 def test_the_answer_to_requests_is_their_round_trip() -> None:
-    plan = Plan(load_s=2, per_s=10)
+    plan = RunPlan(load_s=2, per_s=10)
     run_summary: Any = summary(plan)
     run_summary["latency_ms"]["round_trip"] = run_summary["latency_ms"]["due_to_received"] | {"p50": 44.7, "p99": 150.5}
     sentence = "Half of the replies came within 44.7 ms of the time their requests were due, 99 % within 150 ms."
@@ -272,7 +272,7 @@ def test_the_answer_to_requests_is_their_round_trip() -> None:
 
 
 def test_the_answer_counts_receptions_where_a_message_has_several_subscriptions() -> None:
-    run_summary: Any = summary(Plan(load_s=2, per_s=10))
+    run_summary: Any = summary(RunPlan(load_s=2, per_s=10))
     all_received: Any = {**run_summary, "messages": run_summary["messages"] | {"expected": 240, "received": 240}}
     assert fate_sentence(all_received) == "All 240 receptions of 120 messages sent took place, each exactly once."
     one_missing: Any = {

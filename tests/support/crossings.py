@@ -7,7 +7,7 @@ from itertools import product
 
 from drivers.contract import Destination
 from records.identity import read
-from tests.support.stomp_clients import RUN, Client, body
+from tests.support.stomp_clients import RUN, StompClient, body
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 
@@ -58,7 +58,7 @@ def observed(runtime: Runtime, topology: Topology, kind: str = "queue", prefix: 
         return _arrived(clients, wanted)
 
 
-def _send(clients: dict[str, Client], wanted: list[Pair], kind: str, prefix: str, sent: set[Pair]) -> set[Pair]:
+def _send(clients: dict[str, StompClient], wanted: list[Pair], kind: str, prefix: str, sent: set[Pair]) -> set[Pair]:
     """To a queue once, to a topic each time."""
     for number, pair in enumerate(wanted):
         if kind == "topic" or pair not in sent:
@@ -66,7 +66,7 @@ def _send(clients: dict[str, Client], wanted: list[Pair], kind: str, prefix: str
     return set(wanted)
 
 
-def _arrived(clients: dict[str, Client], wanted: list[Pair]) -> set[Pair]:
+def _arrived(clients: dict[str, StompClient], wanted: list[Pair]) -> set[Pair]:
     """The pairs whose message was received, each at the broker where it was to be."""
     received = {
         (broker, read(delivery.body, RUN).seq) for broker, client in clients.items() for delivery in list(client.got)
@@ -75,13 +75,13 @@ def _arrived(clients: dict[str, Client], wanted: list[Pair]) -> set[Pair]:
 
 
 @contextmanager
-def _clients(runtime: Runtime, wanted: list[Pair]) -> Iterator[dict[str, Client]]:
+def _clients(runtime: Runtime, wanted: list[Pair]) -> Iterator[dict[str, StompClient]]:
     """A client at each broker."""
-    clients: dict[str, Client] = {}
+    clients: dict[str, StompClient] = {}
     try:
         for broker, _ in wanted:
             if broker not in clients:
-                clients[broker] = Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
+                clients[broker] = StompClient(runtime.endpoint(broker, "stomp"), runtime.credentials())
         yield clients
     finally:
         for client in clients.values():

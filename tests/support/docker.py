@@ -54,11 +54,11 @@ class SeverableEngine:
         self._open: set[socket.socket] = set()
         outer = self
 
-        class Handler(socketserver.BaseRequestHandler):
+        class DockerHandler(socketserver.BaseRequestHandler):
             def handle(self) -> None:
                 outer._relay(self.request, engine)
 
-        self._server = socketserver.ThreadingUnixStreamServer(str(path), Handler)
+        self._server = socketserver.ThreadingUnixStreamServer(str(path), DockerHandler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 

@@ -32,7 +32,7 @@ def address_of(runtime: Runtime, broker: str, protocol: str) -> str:
     return runtime.endpoint(broker, protocol).uri.partition("?")[0]
 
 
-class Load:
+class UserLoad:
     """Clients of one session; the failover URI has ``enter_at``, and the broker names include all ``brokers``."""
 
     def __init__(

@@ -24,7 +24,7 @@ def body(seq: int, body_bytes: int = 64, attempt: int = 0) -> bytes:
     return stamp(Identity(RUN, 1, seq, attempt), body_bytes)
 
 
-class Client:
+class StompClient:
     """An open connection, and its callbacks."""
 
     def __init__(self, endpoint: Endpoint, credentials: Credentials, client_id: str = "", heartbeat_ms: int = 10_000):
@@ -68,4 +68,4 @@ class Client:
         self.connection.close()
 
 
-Connect = Callable[..., Client]
+Connect = Callable[..., StompClient]

@@ -8,7 +8,7 @@ from typing import Any
 
 from drivers.contract import Destination, Outcome
 from tests.support.brokers import running
-from tests.support.stomp_clients import Client, body
+from tests.support.stomp_clients import StompClient, body
 from tests.support.waiting import until
 from topologies.classic.broker import DEFAULT_POLICIES, Broker
 from topologies.classic.network_connectors import NetworkConnector
@@ -48,12 +48,12 @@ def up(topology: Topology, parent: Path) -> Iterator[Runtime]:
         yield runtime
 
 
-def client(runtime: Runtime, broker: str) -> Client:
-    return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
+def client(runtime: Runtime, broker: str) -> StompClient:
+    return StompClient(runtime.endpoint(broker, "stomp"), runtime.credentials())
 
 
 @contextmanager
-def clients(runtime: Runtime, *brokers: str) -> Iterator[list[Client]]:
+def clients(runtime: Runtime, *brokers: str) -> Iterator[list[StompClient]]:
     """Provide a client for each of these brokers, and close them at the end."""
     with ExitStack() as stack:
         yield [stack.enter_context(closing(client(runtime, broker))) for broker in brokers]

@@ -10,7 +10,7 @@ import pytest
 from drivers.contract import Destination, Outcome, Subscription
 from tests.support.brokers import frozen, running
 from tests.support.crossings import observed, predicted
-from tests.support.stomp_clients import Client, body
+from tests.support.stomp_clients import StompClient, body
 from tests.support.waiting import until
 from tests.topologies.experiments import (
     MEMORY_MB,
@@ -286,8 +286,8 @@ def test_a_starting_bridge_subscribes_for_inactive_durable_subscribers(dynamic_o
             assert [reading.seq for reading in subscriber.received(1)] == [0]
 
 
-def durable_subscriber(runtime: Runtime) -> Client:
-    subscriber = Client(runtime.endpoint("there", "stomp"), runtime.credentials(), client_id="sleeper")
+def durable_subscriber(runtime: Runtime) -> StompClient:
+    subscriber = StompClient(runtime.endpoint("there", "stomp"), runtime.credentials(), client_id="sleeper")
 
     def settle(delivery: object) -> None:
         subscriber.got.append(delivery)  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ def test_a_destination_filter_says_of_which_consumers_a_link_hears(tmp_path: Pat
             assert (("here", "there") in crossings) is passes
 
 
-class Listener(stomp.ConnectionListener):
+class CrossingListener(stomp.ConnectionListener):
     def __init__(self) -> None:
         self.frames: list[stomp.utils.Frame] = []
 
@@ -95,7 +95,7 @@ class Listener(stomp.ConnectionListener):
         self.frames.append(frame)
 
 
-def connected(runtime: Runtime, broker: str, listener: Listener) -> stomp.Connection12:
+def connected(runtime: Runtime, broker: str, listener: CrossingListener) -> stomp.Connection12:
     where, login = urlsplit(runtime.endpoint(broker, "stomp").uri), runtime.credentials()
     connection = stomp.Connection12([(where.hostname, where.port)])
     connection.set_listener("", listener)
@@ -110,7 +110,7 @@ def test_a_conduit_subscription_forgets_the_selectors_of_its_consumers(
     """A message that no consumer there selects still crosses, and waits there."""
     topology = here_to_there(conduit_subscriptions=conduit)
     with up(topology, tmp_path) as runtime:
-        consumer, sender = client(runtime, "there"), connected(runtime, "here", Listener())
+        consumer, sender = client(runtime, "there"), connected(runtime, "here", CrossingListener())
         consumer.connection.subscribe(Subscription(ORDERS, selector="colour = 'blue'"), consumer.got.append)
         time.sleep(SETTLES_S)
         sender.send("/queue/orders", "for nobody", headers={"colour": "red", "persistent": "true"})
@@ -129,7 +129,7 @@ def test_a_conduit_subscription_forgets_the_selectors_of_its_consumers(
 def test_an_answer_comes_back_over_a_link_that_bridges_temporary_destinations(bridged: bool, tmp_path: Path) -> None:
     topology = here_to_there(bridge_temp_destinations=bridged, duplex=True, name="both-ways")
     with up(topology, tmp_path) as runtime:
-        requests, replies = Listener(), Listener()
+        requests, replies = CrossingListener(), CrossingListener()
         asking, answering = connected(runtime, "here", replies), connected(runtime, "there", requests)
         answering.subscribe("/queue/questions", id="1")
         asking.subscribe("/temp-queue/answers", id="1")

@@ -15,7 +15,7 @@ from drivers.client.contract import ProducerSettings
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
 from records.routes import TOPIC, Route, copies_of
-from tests.support.loads import RUN, Load
+from tests.support.loads import RUN, UserLoad
 from tests.support.waiting import settled_for
 from topologies.artemis.broker import ArtemisBroker
 from topologies.classic.broker import Broker
@@ -65,7 +65,7 @@ def routes(
 
 
 @dataclass(frozen=True)
-class Case:
+class DeliveryCase:
     """Destinations of producers and consumers that are all supported, with a unique prefix."""
 
     sent: tuple[str, ...]
@@ -89,7 +89,7 @@ class Case:
         return owed
 
 
-def cases(product: str, protocol: str, seed: int) -> Iterator[Case]:
+def cases(product: str, protocol: str, seed: int) -> Iterator[DeliveryCase]:
     """Draw random cases. Unsupported names and most cases of equal names are skipped."""
     rng = random.Random(f"{product}-{protocol}-{seed}")
     for number in range(10_000):
@@ -102,7 +102,7 @@ def cases(product: str, protocol: str, seed: int) -> Iterator[Case]:
         except ValueError:
             continue
         if rng.random() < 0.1 or not all(route.is_plain for route in found):
-            yield Case(sent, consumed, found)
+            yield DeliveryCase(sent, consumed, found)
 
 
 def _texts(rng: random.Random, root: str, count: int, wildcards: str, virtual_share: float) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ def test_brokers_deliver_to_those_it_is_owed_to(
 ) -> None:
     runtime: Runtime = request.getfixturevalue("single_broker" if product == "classic" else "single_artemis")
     chosen = [case for case, _ in zip(cases(product, protocol, seed), range(CASES), strict=False)]
-    received = deliveries(Load(tmp_path, runtime, protocol, ["broker-1"]), chosen)
+    received = deliveries(UserLoad(tmp_path, runtime, protocol, ["broker-1"]), chosen)
     for number, case in enumerate(chosen):
         for (destination, place), owed in case.deliveries_owed().items():
             came = received[number, destination, place]
@@ -150,7 +150,7 @@ def test_brokers_deliver_to_those_it_is_owed_to(
                     assert came == MESSAGES, f"{case}: from {destination} to {copy.queue}: {came}"
 
 
-def deliveries(load: Load, chosen: list[Case]) -> Counter[tuple[int, str, int]]:
+def deliveries(load: UserLoad, chosen: list[DeliveryCase]) -> Counter[tuple[int, str, int]]:
     """Send the messages of all cases. Return the deliveries by case, message destination and consumer index."""
     consuming, producing = load.client("consumer"), load.client("producer")
     consumers: dict[int, tuple[int, int]] = {}

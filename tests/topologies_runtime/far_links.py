@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 
 from drivers.contract import Destination
-from tests.support.stomp_clients import Client, body
+from tests.support.stomp_clients import StompClient, body
 from tests.support.waiting import until
 from topologies.model.topology import Topology
 from topologies.runtimes.containers.runtime import ContainerRuntime
@@ -57,8 +57,8 @@ def one_runtime_each(name: str, *, processes: Sequence[str], containers: Sequenc
     )
 
 
-def client(runtime: Runtime, broker: str) -> Client:
-    return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
+def client(runtime: Runtime, broker: str) -> StompClient:
+    return StompClient(runtime.endpoint(broker, "stomp"), runtime.credentials())
 
 
 def shut(door: tuple[str, int]) -> bool:
@@ -72,7 +72,9 @@ def shut(door: tuple[str, int]) -> bool:
         return False
 
 
-def times_ms(sender: Client, receiver: Client, to: Destination, count: int, body_bytes: int = 64) -> list[float]:
+def times_ms(
+    sender: StompClient, receiver: StompClient, to: Destination, count: int, body_bytes: int = 64
+) -> list[float]:
     """Return the durations of ``count`` messages, sent one after the other. A first message is not counted."""
     receiver.listen(to)
     time.sleep(1)  # demand travels too

@@ -12,7 +12,7 @@ from records.rundir import RunDirectory
 from tests.support.crossings import observed, predicted
 from tests.support.docker import docker, on_engine
 from tests.support.runtimes import private_folder
-from tests.support.stomp_clients import Client, body
+from tests.support.stomp_clients import StompClient, body
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.management.contract import serving
@@ -42,7 +42,7 @@ def test_a_cluster_is_proven_and_keeps_its_secrets_and_leaves_nothing(tmp_path: 
     before, topology = on_engine(), build("cluster(brokers=2)")
     with up(topology, tmp_path) as runtime:
         sender, receiver = (
-            Client(runtime.endpoint(broker, "stomp"), runtime.credentials()) for broker in ("broker-1", "broker-2")
+            StompClient(runtime.endpoint(broker, "stomp"), runtime.credentials()) for broker in ("broker-1", "broker-2")
         )
         receiver.listen(KEPT)
         sender.send(KEPT, body(0))
@@ -80,13 +80,13 @@ def test_messages_get_where_the_model_says_and_nowhere_else(entry: str, tmp_path
 def test_a_backup_takes_over_with_every_message(ha: str, tmp_path: Path) -> None:
     topology = build(f"live-backup(ha={ha!r})")
     with up(topology, tmp_path) as runtime:
-        sender = Client(runtime.endpoint("broker-1", "stomp"), runtime.credentials())
+        sender = StompClient(runtime.endpoint("broker-1", "stomp"), runtime.credentials())
         sender.send(KEPT, *(body(seq) for seq in range(MESSAGES)))
         assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
         runtime.kill("broker-1")
         backup = "broker-1-backup"
         until(lambda: serving(runtime, topology, backup, 2.0) == backup, TAKES_OVER_WITHIN_S)
-        receiver = Client(runtime.endpoint(backup, "stomp"), runtime.credentials())
+        receiver = StompClient(runtime.endpoint(backup, "stomp"), runtime.credentials())
         receiver.listen(KEPT)
         assert sorted(reading.seq for reading in receiver.received(MESSAGES)) == list(range(MESSAGES))
         receiver.close()

@@ -13,7 +13,7 @@ COMMAND = ["java", "-jar", "broker.jar"]
 SHELL = ["/bin/sh", "-c", 'exec "$@"', "broker", *COMMAND]
 
 
-class Engine:
+class FakeEngine:
     """A Docker engine that reports process 7 for a container."""
 
     def __init__(self) -> None:
@@ -21,11 +21,11 @@ class Engine:
 
     def start(self) -> None: ...
     def reload(self) -> None: ...
-    def get_wrapped_container(self) -> "Engine":
+    def get_wrapped_container(self) -> "FakeEngine":
         return self
 
 
-class Process:
+class FakeContainerProcess:
     """Process 7. Its command line changes to each given value, and stays at the last."""
 
     pid = 7
@@ -56,7 +56,9 @@ def test_the_brokers_process_is_known_also_where_the_engines_own_is_seen_first(
     lines: list[list[str]], is_recognised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise its memory and CPU are not sampled: on a busy machine, this happened with two of three brokers."""
-    monkeypatch.setattr(brokercontainer.psutil, "Process", lambda _pid: Process(list(lines)))
-    container = BrokerContainer("b", cast("Any", Engine()), COMMAND, log=tmp_path / "log", host="unix:///nobody.sock")
+    monkeypatch.setattr(brokercontainer.psutil, "FakeContainerProcess", lambda _pid: FakeContainerProcess(list(lines)))
+    container = BrokerContainer(
+        "b", cast("Any", FakeEngine()), COMMAND, log=tmp_path / "log", host="unix:///nobody.sock"
+    )
     container.start()
     assert container.pid == (7 if is_recognised else None)

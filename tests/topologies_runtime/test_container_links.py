@@ -38,7 +38,7 @@ TCP = """\
 
 
 @dataclass
-class Broker:
+class ContainerOfBroker:
     """The part of a broker's container that these tests need."""
 
     pid: int | None = 7
@@ -59,9 +59,9 @@ class LookCounter:
         return self.now_s
 
 
-def listeners_of(broker: Broker, looks: LookCounter) -> BrokerListeners:
+def listeners_of(broker: ContainerOfBroker, looks: LookCounter) -> BrokerListeners:
     return BrokerListeners(
-        {"b": cast("Any", broker), "uncalled": cast("Any", Broker())}, {"b": frozenset({10})},
+        {"b": cast("Any", broker), "uncalled": cast("Any", ContainerOfBroker())}, {"b": frozenset({10})},
         looks.look, looks.clock,
     )  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_both_tables_of_a_process_are_read_where_the_first_does_not_do(tmp_path:
 
 
 def test_a_broker_that_starts_is_looked_at_until_it_listens_and_then_seldom() -> None:
-    looks, broker = LookCounter(), Broker()
+    looks, broker = LookCounter(), ContainerOfBroker()
     listeners = listeners_of(broker, looks)
     assert listeners.listening() == frozenset()
     looks.found = frozenset({10})
@@ -97,7 +97,7 @@ def test_a_broker_that_starts_is_looked_at_until_it_listens_and_then_seldom() ->
 
 
 def test_a_broker_whose_process_is_gone_or_another_listens_no_more() -> None:
-    looks, broker = LookCounter(), Broker()
+    looks, broker = LookCounter(), ContainerOfBroker()
     looks.found = frozenset({10})
     listeners = listeners_of(broker, looks)
     assert listeners.listening() == {10}
@@ -109,7 +109,7 @@ def test_a_broker_whose_process_is_gone_or_another_listens_no_more() -> None:
 
 
 def test_a_broker_that_shuts_down_is_looked_at_often() -> None:
-    looks, broker = LookCounter(), Broker()
+    looks, broker = LookCounter(), ContainerOfBroker()
     looks.found = frozenset({10})
     listeners = listeners_of(broker, looks)
     assert listeners.listening() == {10}

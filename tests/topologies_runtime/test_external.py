@@ -45,7 +45,7 @@ def listener() -> Iterator[int]:
 def console(broker_name: str, mbean: str = CLASSIC, version: str = "BrokerVersion") -> Iterator[str]:
     """Serve the Jolokia of a web console that has one broker, and rejects requests without an origin."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class ConsoleHandler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             (request,) = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             value = [mbean.format(broker_name)] if request["type"] == "search" else {version: "5.16.7"}
@@ -59,7 +59,7 @@ def console(broker_name: str, mbean: str = CLASSIC, version: str = "BrokerVersio
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ConsoleHandler)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/api/jolokia/"

@@ -137,7 +137,7 @@ def test_a_door_that_cannot_be_set_is_told_once_and_keeps_no_other_shut(caplog: 
     assert caplog.messages == ["link stuck: its proxy to b cannot be set: its port is taken"]
 
 
-class Process:
+class FakeToxiproxyProcess:
     """Toxiproxy's process, which is alive until a test ends it."""
 
     alive, log = True, Path("toxiproxy.log")
@@ -153,7 +153,7 @@ class Process:
 
 
 def test_a_toxiproxy_that_ends_is_told_unless_it_was_stopped() -> None:
-    process = Process()
+    process = FakeToxiproxyProcess()
     proxies = LinkProxies(process, 1, [])  # type: ignore[arg-type]
     assert proxies.loss() == ""
     process.alive = False

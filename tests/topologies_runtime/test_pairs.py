@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from drivers.client.client import Client as Failover
+from drivers.client.client import StompClient as Failover
 from drivers.client.contract import ProducerSettings
 from drivers.contract import Destination, Outcome
 from drivers.failover.uri import FailoverUri
@@ -17,7 +17,7 @@ from drivers.stomp.connector import StompConnector
 from harness.run.watch import ManagedWatch
 from records.rundir import RunDirectory
 from tests.drivers.doubles import KeepingRecorder
-from tests.support.stomp_clients import Client, body
+from tests.support.stomp_clients import StompClient, body
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.management.contract import HEAP, queries_of, serving
@@ -50,8 +50,8 @@ def up(kind: Callable[..., ManagedRuntime[Any]], topology: Topology, parent: Pat
         runtime.close()
 
 
-def client(runtime: ManagedRuntime[Any], broker: str) -> Client:
-    return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
+def client(runtime: ManagedRuntime[Any], broker: str) -> StompClient:
+    return StompClient(runtime.endpoint(broker, "stomp"), runtime.credentials())
 
 
 def stands_by(runtime: ManagedRuntime[Any], topology: Topology, broker: str) -> bool:

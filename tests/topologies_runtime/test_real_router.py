@@ -43,7 +43,7 @@ def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
         yield runtime
 
 
-class Client:
+class RouterClient:
     """A connection to the router, with the results that it received."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -89,11 +89,11 @@ def test_messages_wait_at_the_broker_until_consumed_at_the_router(
     router: Runtime,
 ) -> None:
     bodies = [str(number).encode() for number in range(100)]
-    with closing(Client(router)) as sender:
+    with closing(RouterClient(router)) as sender:
         sender.send("late", *bodies)
         until(lambda: sender.settled == [Outcome.ACKED] * 100)
     assert counted(router, "late") == (100, 100, 0)
-    with closing(Client(router)) as receiver:
+    with closing(RouterClient(router)) as receiver:
         receiver.listen("late")
         until(lambda: receiver.got == bodies)
         until(lambda: counted(router, "late") == (0, 100, 100))
@@ -107,13 +107,13 @@ def test_a_canary_proves_the_path_by_the_brokers_queue(router: Runtime) -> None:
 
 
 def test_a_router_that_was_killed_is_there_again_with_all_that_its_broker_kept(router: Runtime) -> None:
-    with closing(Client(router)) as sender:
+    with closing(RouterClient(router)) as sender:
         sender.send("again", b"before")
         until(lambda: sender.settled == [Outcome.ACKED])
         router.kill(ROUTER)
         assert not router.alive(ROUTER)
     router.start(ROUTER)
-    with closing(Client(router)) as receiver:
+    with closing(RouterClient(router)) as receiver:
         receiver.listen("again")
         until(lambda: receiver.got == [b"before"], 30)
 

@@ -24,7 +24,7 @@ from harness.run.controller import RunController
 from records.errors import UserError
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from tests.management.test_sampling import CollectingSink, Runtime
+from tests.management.test_sampling import AgentMap, CollectingSink
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC
 from topologies.management.sampling import Row, Sampler
@@ -101,7 +101,7 @@ def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
 
 
 def test_the_sampler_keeps_the_last_two_readings_of_each_series() -> None:
-    sampler = Sampler(Runtime({}), Topology("t", (Broker("n1"),), (), (), CLASSIC), CollectingSink(), process="main")
+    sampler = Sampler(AgentMap({}), Topology("t", (Broker("n1"),), (), (), CLASSIC), CollectingSink(), process="main")
     for at_ns, value in ((1, 10), (2, 20), (3, 35)):
         sampler._record([Row("n1", at_ns, "process", "", "cpu_ns", value)])
     [reading] = sampler.latest.values()
@@ -139,7 +139,7 @@ def test_a_session_tells_how_many_clients_of_each_group_are_connected_where(reco
 # -- the stop button ---------------------------------------------------------------------------------------------------
 
 
-class LoadGenerators:
+class FakeLoadGenerators:
     """No load generators: a snapshot of a run needs no clients."""
 
     def tally(self) -> Tally:
@@ -155,7 +155,7 @@ class LoadGenerators:
 def controller(tmp_path: Path, load_began_ns: int | None, *faults: FreezeBroker) -> RunController:
     planned = scenario(*faults)
     options = read(namespace(runs=str(tmp_path / "runs")), planned, 30.0)
-    run = RunController(plan.make(planned, options), lambda recorder, brokers: LoadGenerators(), "main")  # type: ignore[arg-type, return-value]
+    run = RunController(plan.make(planned, options), lambda recorder, brokers: FakeLoadGenerators(), "main")  # type: ignore[arg-type, return-value]
     if load_began_ns is not None:
         run.load.window = Window(load_began_ns, load_began_ns, load_began_ns + 30_000_000_000)
     return run

@@ -47,7 +47,7 @@ class Coordinator(Script):
         self.reject(delivery)
 
 
-class Answering(Coordinator):
+class AnsweringCoordinator(Coordinator):
     """Rejects each message with the body ``refused``, and does ``at_commit``: confirm, refuse or leave. See `words`."""
 
     words = "no room here"

@@ -20,7 +20,7 @@ from tests.support.waiting import until
 ORDERS = Destination("queue", "orders")
 
 
-class Client:
+class AmqpConversation:
     """A connection, and its callbacks."""
 
     def __init__(self, broker: FakeAmqpBroker, query: str = "", timeout_s: float = 60) -> None:
@@ -47,11 +47,11 @@ class Accepting(Script):
 
 
 def answering(answer: Callable[[Script, Any], None]) -> Script:
-    class Answering(Script):
+    class AnsweringScript(Script):
         def on_message(self, event: Any) -> None:
             answer(self, event.delivery)
 
-    return Answering()
+    return AnsweringScript()
 
 
 def reject(script: Script, delivery: Any) -> None:
@@ -72,7 +72,7 @@ def test_a_send_that_is_not_accepted_has_failed_with_the_brokers_words(
     answer: Callable[[Script, Any], None], expected: str
 ) -> None:
     with FakeAmqpBroker(answering(answer)) as broker:
-        client = Client(broker)
+        client = AmqpConversation(broker)
         client.send(b"1")
         until(lambda: bool(client.settled))
         client.connection.close()
@@ -86,7 +86,7 @@ def test_a_send_that_is_only_partly_received_waits_for_its_outcome() -> None:
         script.later.append(lambda: script.accept(delivery))
 
     with FakeAmqpBroker(answering(receive_then_accept)) as broker:
-        client = Client(broker)
+        client = AmqpConversation(broker)
         client.send(b"1")
         until(lambda: bool(client.settled))
         client.connection.close()
@@ -95,7 +95,7 @@ def test_a_send_that_is_only_partly_received_waits_for_its_outcome() -> None:
 
 def test_a_send_that_the_broker_settles_without_an_outcome_is_in_doubt() -> None:
     with FakeAmqpBroker(answering(lambda script, delivery: delivery.settle())) as broker:
-        client = Client(broker)
+        client = AmqpConversation(broker)
         client.send(b"1")
         until(lambda: bool(client.settled))
         client.connection.close()
@@ -115,7 +115,7 @@ def test_a_sender_waits_for_credit_and_goes_on_with_it() -> None:
                 self.link.flow(1)
 
     with FakeAmqpBroker(Stingy(credit=1)) as broker:
-        client = Client(broker)
+        client = AmqpConversation(broker)
         client.connection.send_batch([Outgoing(ORDERS, body, True, body) for body in (b"1", b"2", b"3")])
         until(lambda: len(client.settled) == 3)
         client.connection.close()
@@ -124,7 +124,7 @@ def test_a_sender_waits_for_credit_and_goes_on_with_it() -> None:
 
 def test_a_sender_that_waits_for_credit_learns_of_the_loss() -> None:
     with FakeAmqpBroker(Script(credit=0)) as broker:
-        client, raised = Client(broker, "?idle_timeout_ms=0"), list[str]()
+        client, raised = AmqpConversation(broker, "?idle_timeout_ms=0"), list[str]()
 
         def send() -> None:
             try:
@@ -150,7 +150,7 @@ class Forbidding(Script):
 def test_a_rejected_destination_is_named_and_the_connection_stays() -> None:
     """The error has the broker's words."""
     with FakeAmqpBroker(Forbidding()) as broker:
-        client = Client(broker)
+        client = AmqpConversation(broker)
         words = "queue://orders: amqp:unauthorized-access: anna may not$"
         for _ in range(2):
             with pytest.raises(Refused, match=f"broker b accepts no messages for {words}"):
@@ -168,7 +168,7 @@ def test_a_link_that_the_broker_ends_later_costs_the_connection() -> None:
             event.link.close()
 
     with FakeAmqpBroker(Changing()) as broker:
-        client = Client(broker)
+        client = AmqpConversation(broker)
         client.send(b"1")
         until(lambda: bool(client.lost))
     assert client.lost[0].endswith("amqp:resource-deleted: the queue is gone")
@@ -182,7 +182,7 @@ def test_a_broker_that_closes_the_connection_is_quoted_once() -> None:
             event.connection.close()
 
     with FakeAmqpBroker(Stopping()) as broker:
-        client = Client(broker)
+        client = AmqpConversation(broker)
         client.send(b"1")
         until(lambda: bool(client.lost))
         client.connection.close()
@@ -200,7 +200,7 @@ def test_a_broker_that_closes_at_once_refuses_for_good_or_for_now(reason: str, k
             self.end(event.connection, "amqp:invalid-field", reason)
 
     with FakeAmqpBroker(Unwelcoming()) as broker, pytest.raises(kind, match=reason):
-        Client(broker)
+        AmqpConversation(broker)
 
 
 def test_a_silent_broker_is_given_up_after_the_idle_timeout_and_closing_is_bounded() -> None:
@@ -209,7 +209,7 @@ def test_a_silent_broker_is_given_up_after_the_idle_timeout_and_closing_is_bound
             time.sleep(4)
 
     with FakeAmqpBroker(Frozen()) as broker:
-        client = Client(broker, "?idle_timeout_ms=1500")
+        client = AmqpConversation(broker, "?idle_timeout_ms=1500")
         client.send(b"1")
         until(lambda: bool(client.lost))
         began_s = time.monotonic()
@@ -225,7 +225,7 @@ def test_an_attachment_that_is_never_answered_is_given_up() -> None:
             time.sleep(4)
 
     with FakeAmqpBroker(Ignoring()) as broker:
-        client = Client(broker)
+        client = AmqpConversation(broker)
         client.connection._attachments._timeout_s = 0.5  # its patience from here on
         with pytest.raises(ConnectionError, match=r"no answer to the subscription of queue://orders in 0\.5 s"):
             client.connection.subscribe(Subscription(ORDERS), client.got.append)
@@ -233,13 +233,13 @@ def test_an_attachment_that_is_never_answered_is_given_up() -> None:
 
 
 def test_an_answer_that_was_under_way_is_heard_before_the_goodbye() -> None:
-    class Slow(Script):
+    class SlowScript(Script):
         def on_message(self, event: Any) -> None:
             time.sleep(0.3)
             self.accept(event.delivery)
 
-    with FakeAmqpBroker(Slow()) as broker:
-        client = Client(broker)
+    with FakeAmqpBroker(SlowScript()) as broker:
+        client = AmqpConversation(broker)
         client.send(b"1")
         client.connection.close()
     assert client.settled == [(b"1", Outcome.ACKED, "")]
@@ -252,7 +252,7 @@ def test_a_callback_may_close_the_connection() -> None:
             event.link.send(Message(body=b"1", inferred=True))
 
     with FakeAmqpBroker(Pushing()) as broker:
-        client = Client(broker)
+        client = AmqpConversation(broker)
 
         def take(delivery: Delivery) -> None:
             client.got.append(delivery)
@@ -284,12 +284,12 @@ def test_a_browser_goes_on_while_the_broker_finds_more() -> None:
 
 
 def test_browsing_a_broker_that_never_comes_to_an_end_says_how_far_it_came() -> None:
-    class Silent(Script):
+    class SilentScript(Script):
         def on_sendable(self, event: Any) -> None:
             """Neither sends nor drains."""
 
     with (
-        FakeAmqpBroker(Silent()) as broker,
+        FakeAmqpBroker(SilentScript()) as broker,
         pytest.raises(DriverError, match=r"queue orders of broker b: no end after 4 s, after 0"),
     ):
         AmqpConnector().browse(broker.endpoint(), NOBODY, "orders", timeout_s=4)

@@ -33,13 +33,13 @@ def send_on(script: Script, connection: Any) -> None:
 
 
 def test_a_broker_that_sends_its_clients_on_is_told_with_the_address() -> None:
-    class Router(Script):
+    class RedirectingRouter(Script):
         def on_connection_opening(self, event: Any) -> None:
             event.connection.properties = {symbol(NOT_WELCOME): True}
             event.connection.open()
             send_on(self, event.connection)
 
-    with FakeAmqpBroker(Router()) as broker, pytest.raises(Redirected) as caught:
+    with FakeAmqpBroker(RedirectingRouter()) as broker, pytest.raises(Redirected) as caught:
         connect(broker, [])
     assert caught.value.address == "10.0.0.7:5673"
     assert str(caught.value).startswith("broker b at 127.0.0.1:")

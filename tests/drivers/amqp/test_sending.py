@@ -13,7 +13,7 @@ from drivers.amqp.links import PeerReply
 from drivers.amqp.sending import Sending, _Outlet
 
 
-class Link:
+class SenderLink:
     """A sender link as far as its credit goes."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ def put(link: Any) -> None:
 
 def test_what_credit_one_user_leaves_another_one_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(amqp_sending, "LOOK_FOR_CREDIT_S", 60.0)
-    wire, link = Wire(), Link()
+    wire, link = Wire(), SenderLink()
     sending = Sending("b", cast(Any, wire), cast(Any, Open()), cast(Any, Open()), itertools.count(1), print)
     outlet, credit_ns, sent_ns = _Outlet(cast(Any, link), PeerReply()), list[int](), list[int]()
 

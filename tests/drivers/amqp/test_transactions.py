@@ -18,7 +18,7 @@ ORDERS = Destination("queue", "orders")
 REJECTED = Described(symbol("amqp:rejected:list"), [])
 
 
-class Client:
+class AmqpTransactionClient:
     """A connection, and its callbacks."""
 
     def __init__(self, broker: FakeAmqpBroker) -> None:
@@ -41,7 +41,7 @@ def outgoing(*tokens: bytes, durable: bool = True) -> list[Outgoing]:
 def test_each_transfer_names_the_transaction_and_the_discharge_settles_them() -> None:
     script = Coordinator()
     with FakeAmqpBroker(script) as broker:
-        client = Client(broker)
+        client = AmqpTransactionClient(broker)
         transaction = client.connection.begin()
         transaction.send_batch(outgoing(b"a"))
         transaction.send_batch(outgoing(b"b", durable=False))
@@ -62,7 +62,7 @@ def test_each_transfer_names_the_transaction_and_the_discharge_settles_them() ->
 def test_an_aborted_transaction_is_discharged_as_failed() -> None:
     script = Coordinator()
     with FakeAmqpBroker(script) as broker:
-        client = Client(broker)
+        client = AmqpTransactionClient(broker)
         transaction = client.connection.begin()
         transaction.send_batch(outgoing(b"a"))
         transaction.abort()
@@ -78,7 +78,7 @@ class RejectingBInTheState(Coordinator):
 
 def test_a_message_whose_refusal_is_in_the_transactional_state_fails_alone() -> None:
     with FakeAmqpBroker(RejectingBInTheState()) as broker:
-        client = Client(broker)
+        client = AmqpTransactionClient(broker)
         transaction = client.connection.begin()
         transaction.send_batch(outgoing(b"a", b"b", b"c"))
         words = "the broker answered amqp:rejected:list in the transaction"
@@ -94,7 +94,7 @@ def test_a_broker_that_declares_none_refuses_to_begin() -> None:
             self.refuse(delivery, "not today")
 
     with FakeAmqpBroker(Refusing()) as broker:
-        client = Client(broker)
+        client = AmqpTransactionClient(broker)
         with pytest.raises(Refused, match=r"broker b refused to begin a transaction: .*not today"):
             client.connection.begin()
         client.connection.close()
@@ -107,7 +107,7 @@ def test_a_broker_without_a_coordinator_has_no_transactions() -> None:
             self.end(event.link, "amqp:not-implemented", "no coordinator here")
 
     with FakeAmqpBroker(Without()) as broker:
-        client = Client(broker)
+        client = AmqpTransactionClient(broker)
         with pytest.raises(Refused, match=r"broker b has no transactions for this connection: .*no coordinator here"):
             client.connection.begin()
         client.connection.close()
@@ -115,13 +115,13 @@ def test_a_broker_without_a_coordinator_has_no_transactions() -> None:
 
 
 def test_a_broker_that_never_declares_is_given_up_and_whoever_waits_learns_of_a_loss() -> None:
-    class Silent(Coordinator):
+    class SilentCoordinator(Coordinator):
         def on_control(self, delivery: Any, descriptor: str, values: Any) -> None:
             self.seen.append(descriptor)
 
-    script, raised = Silent(), list[str]()
+    script, raised = SilentCoordinator(), list[str]()
     with FakeAmqpBroker(script) as broker:
-        client = Client(broker)
+        client = AmqpTransactionClient(broker)
 
         def begin() -> None:
             try:

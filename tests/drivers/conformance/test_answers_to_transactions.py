@@ -34,17 +34,17 @@ def by_stomp(refused: bytes, at_commit: str) -> Played:
 
 
 def by_amqp(refused: bytes, at_commit: str) -> Played:
-    from tests.drivers.amqp.coordinator import Answering  # its library is optional
+    from tests.drivers.amqp.coordinator import AnsweringCoordinator  # its library is optional
     from tests.support.fake_amqp import FakeAmqpBroker
 
-    return FakeAmqpBroker(Answering(refused, at_commit))
+    return FakeAmqpBroker(AnsweringCoordinator(refused, at_commit))
 
 
 PLAYED: Mapping[str, Callable[[bytes, str], Played]] = {"stomp": by_stomp, "amqp": by_amqp}
 """Brokers by protocol. They reject messages with the body ``refused``; ``at_commit``: confirm, refuse or leave."""
 
 
-class Client:
+class AnsweredClient:
     """A connection with a transaction of the messages a, b and c."""
 
     def __init__(self, protocol: str, broker: Any) -> None:
@@ -70,7 +70,7 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 def test_a_message_that_is_refused_fails_alone_and_at_once(protocol: str) -> None:
     with PLAYED[protocol](b"b", "confirm") as broker:
-        client = Client(protocol, broker)
+        client = AnsweredClient(protocol, broker)
         until(lambda: client.settled == [(b"b", Outcome.FAILED, True)])
         client.transaction.commit()
         assert client.settled[1:] == [(b"a", Outcome.ACKED, False), (b"c", Outcome.ACKED, False)]
@@ -80,7 +80,7 @@ def test_a_message_that_is_refused_fails_alone_and_at_once(protocol: str) -> Non
 
 def test_a_commit_that_is_refused_fails_every_message_in_the_brokers_words(protocol: str) -> None:
     with PLAYED[protocol](b"none", "refuse") as broker:
-        client = Client(protocol, broker)
+        client = AnsweredClient(protocol, broker)
         client.transaction.commit()
         assert client.settled == [(token, Outcome.FAILED, True) for token in (b"a", b"b", b"c")]
         client.connection.close()
@@ -89,7 +89,7 @@ def test_a_commit_that_is_refused_fails_every_message_in_the_brokers_words(proto
 
 def test_a_connection_lost_in_the_commit_leaves_its_messages_unsettled_and_says_so(protocol: str) -> None:
     with PLAYED[protocol](b"none", "leave") as broker:
-        client = Client(protocol, broker)
+        client = AnsweredClient(protocol, broker)
         with pytest.raises(ConnectionError, match=rf"^broker {broker.endpoint().broker} at .*closed the connection"):
             client.transaction.commit()
         until(lambda: bool(client.lost))

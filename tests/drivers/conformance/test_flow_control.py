@@ -9,7 +9,7 @@ import pytest
 from tests.drivers.conformance.conftest import REAL
 from tests.drivers.conformance.stages import queue
 from tests.support.brokers import running
-from tests.support.loads import Load
+from tests.support.loads import UserLoad
 from tests.support.waiting import settled_for, until
 from topologies.artemis.broker import ArtemisBroker
 from topologies.classic.broker import Broker
@@ -86,7 +86,7 @@ MATRIX = [
 def test_a_full_broker_holds_a_producer_back_is_told_and_loses_nothing(
     full: Runtime, protocol: str, durable: bool, tmp_path: Path
 ) -> None:
-    load, place = Load(tmp_path, full, protocol, [NAME]), queue("full")
+    load, place = UserLoad(tmp_path, full, protocol, [NAME]), queue("full")
     sending = load.produce(load.client("producer"), place, MESSAGES, BODY_BYTES, durable=durable)
     until(lambda: load.tally.settled > 0 or not durable)
     settled_for(lambda: load.tally.settled, 2.5)
@@ -124,7 +124,7 @@ FAILING = [
 def test_a_full_broker_that_refuses_fails_the_sends_it_has_no_room_for_and_no_other(
     full: Runtime, protocol: str, durable: bool, tmp_path: Path
 ) -> None:
-    load, place = Load(tmp_path, full, protocol, [NAME]), queue("refused")
+    load, place = UserLoad(tmp_path, full, protocol, [NAME]), queue("refused")
     sending = load.produce(load.client("producer"), place, 200, BODY_BYTES, durable=durable)
     until(lambda: load.tally.settled == 200, 120)
     sending.join(60)

@@ -24,7 +24,7 @@ from records.selectors import parse
 from records.send_schedule import ClosedSchedule
 from tests.drivers.conformance.stages import queue, topic
 from tests.drivers.java_bench import BROKER, RUN, JavaBench, Producing, bench_on, check_kept, every_ms
-from tests.support.loads import Load
+from tests.support.loads import UserLoad
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
@@ -300,11 +300,11 @@ ON_ARTEMIS = [
 
 
 @pytest.fixture
-def crossed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Load, Load]:
+def crossed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[UserLoad, UserLoad]:
     """A load of the one protocol and one of the other."""
     broker, sends, receives = request.param
     runtime: Runtime = request.getfixturevalue(broker)
-    loads = [Load(tmp_path / side, runtime, spoken, [BROKER]) for side, spoken in (("s", sends), ("r", receives))]
+    loads = [UserLoad(tmp_path / side, runtime, spoken, [BROKER]) for side, spoken in (("s", sends), ("r", receives))]
     return loads[0], loads[1]
 
 
@@ -317,7 +317,7 @@ def crossed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Load, Load]
     indirect=True,
 )
 def test_a_binary_body_survives_crossing_from_one_protocol_to_another(
-    crossed: tuple[Load, Load],
+    crossed: tuple[UserLoad, UserLoad],
 ) -> None:
     sends, receives = crossed
     places, sizes = queue("crossing"), (32, 300 * KIB, 3 * MIB)

@@ -22,7 +22,7 @@ from tests.drivers.java_bench import (
     killed_under_a_load,
 )
 from tests.support.brokers import running
-from tests.support.stomp_clients import Client, queue
+from tests.support.stomp_clients import StompClient, queue
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
@@ -49,7 +49,7 @@ def test_bodies_that_are_not_as_sent_are_told_apart(single_broker: Runtime, tmp_
     bench, orders = bench_on(single_broker, tmp_path, ["broker-1"]), queue("integrity")
     good = stamp(Identity(RUN, 4, 9, 2), 200)
     bodies = [good, good[:-1] + bytes([good[-1] ^ 1]), b"\1" + good[1:], b"short", stamp(Identity(5, 4, 9, 2), 40)]
-    sender = Client(single_broker.endpoint("broker-1", "stomp"), single_broker.credentials())
+    sender = StompClient(single_broker.endpoint("broker-1", "stomp"), single_broker.credentials())
     sender.send(orders, *bodies)
     assert sender.outcomes(len(bodies)) == [Outcome.ACKED] * len(bodies)
     bench.opened().consumer(Subscription(orders), run=RUN)
@@ -105,7 +105,7 @@ def test_a_message_across_one_link_says_one_hop_and_one_from_this_broker_none(tm
         bench, orders = bench_on(runtime, tmp_path, ["sink"]), queue("hops")
         bench.opened().consumer(Subscription(orders), run=RUN)
         for seq, broker in enumerate(("source", "sink")):
-            client = Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
+            client = StompClient(runtime.endpoint(broker, "stomp"), runtime.credentials())
             client.send(orders, stamp(Identity(RUN, 1, seq, 0), 64))
             client.close()
         until(lambda: bench.statistics.receipts == 2)

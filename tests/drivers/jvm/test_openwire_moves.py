@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.brokers import running
-from tests.support.loads import Load
+from tests.support.loads import UserLoad
 from tests.support.locust_run import REPOSITORY, make_run
 from tests.support.stomp_clients import queue
 from tests.support.waiting import settled_for, until
@@ -41,19 +41,19 @@ def names(brokers: int) -> list[str]:
     return [f"broker-{n}" for n in range(1, brokers + 1)]
 
 
-def on_the_first(folder: Path, runtime: Runtime, brokers: int) -> Load:
+def on_the_first(folder: Path, runtime: Runtime, brokers: int) -> UserLoad:
     """Clients that were given the first broker's URI alone."""
-    return Load(folder, runtime, "openwire", names(brokers), enter_at=["broker-1"], options="?randomize=false")
+    return UserLoad(folder, runtime, "openwire", names(brokers), enter_at=["broker-1"], options="?randomize=false")
 
 
-def spread(load: Load) -> Counter[str]:
+def spread(load: UserLoad) -> Counter[str]:
     counts: Counter[str] = Counter()
     for (_group, broker), count in load.session.connected().items():
         counts[broker] += count
     return counts
 
 
-def events(load: Load) -> list[tuple[str, str, str | None, str | None]]:
+def events(load: UserLoad) -> list[tuple[str, str, str | None, str | None]]:
     """(event, broker, the broker before, cause)"""
     rows = load.tables()["connections"]
     return [(row["event"], row["broker"], row["from_broker"], row["cause"]) for row in rows]

@@ -32,7 +32,7 @@ def java() -> Callable[[str], Any]:
     return classes("openwire")
 
 
-class Bench:
+class JvmLagBench:
     """A sender whose broker obeys the test, and its recorded rows."""
 
     def __init__(self, java: Callable[[str], Any], hub: Any) -> None:
@@ -59,9 +59,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(java: Callable[[str], Any]) -> Iterator[Bench]:
+def bench(java: Callable[[str], Any]) -> Iterator[JvmLagBench]:
     reading, writing = os.pipe()
-    yield Bench(java, java("brokerbench.Hub")(writing))
+    yield JvmLagBench(java, java("brokerbench.Hub")(writing))
     os.close(reading)
     os.close(writing)
 
@@ -84,7 +84,7 @@ def test_the_rule_is_that_of_the_loops_in_python(
     assert bool(theirs.catchesUp(now_ns)) is ours.catches_up(now_ns)
 
 
-def test_what_is_sent_late_and_was_held_back_by_nobody_is_late_since_it_was_due(bench: Bench) -> None:
+def test_what_is_sent_late_and_was_held_back_by_nobody_is_late_since_it_was_due(bench: JvmLagBench) -> None:
     due_ns = time.perf_counter_ns() - 3 * S
     due(bench.sender(), due_ns)
     (row,) = bench.sent(1)
@@ -92,7 +92,7 @@ def test_what_is_sent_late_and_was_held_back_by_nobody_is_late_since_it_was_due(
     assert row["sent_ns"] - row["ready_ns"] >= 3 * S
 
 
-def test_a_sender_that_waits_for_room_in_flight_is_not_late(bench: Bench) -> None:
+def test_a_sender_that_waits_for_room_in_flight_is_not_late(bench: JvmLagBench) -> None:
     bench.client.answers = False
     sender, due_ns = bench.sender(in_flight=1), time.perf_counter_ns()
     due(sender, due_ns, due_ns)
@@ -105,7 +105,7 @@ def test_a_sender_that_waits_for_room_in_flight_is_not_late(bench: Bench) -> Non
     assert (bool(earlier["blocked"]), bool(later["blocked"])) == (False, True)
 
 
-def test_a_sender_that_waits_for_its_connection_is_not_late(bench: Bench) -> None:
+def test_a_sender_that_waits_for_its_connection_is_not_late(bench: JvmLagBench) -> None:
     bench.client.disconnect()
     sender, due_ns = bench.sender(), time.perf_counter_ns()
     due(sender, due_ns)
@@ -116,14 +116,14 @@ def test_a_sender_that_waits_for_its_connection_is_not_late(bench: Bench) -> Non
     assert row["ready_ns"] == connected_ns
 
 
-def test_a_sender_that_is_connected_before_its_client_knows_is_not_late(bench: Bench) -> None:
+def test_a_sender_that_is_connected_before_its_client_knows_is_not_late(bench: JvmLagBench) -> None:
     bench.client.connect(2**63 - 1)
     due(bench.sender(), time.perf_counter_ns())
     (row,) = bench.sent(1)
     assert row["ready_ns"] == row["sent_ns"]
 
 
-def test_a_sender_whose_write_a_broker_blocks_is_not_late(bench: Bench) -> None:
+def test_a_sender_whose_write_a_broker_blocks_is_not_late(bench: JvmLagBench) -> None:
     bench.client.nextWriteMs = 200
     sender, due_ns = bench.sender(), time.perf_counter_ns()
     due(sender, due_ns, due_ns)
@@ -132,7 +132,7 @@ def test_a_sender_whose_write_a_broker_blocks_is_not_late(bench: Bench) -> None:
     assert later["ready_ns"] <= later["sent_ns"]
 
 
-class Session:
+class LagSession:
     """One whose commits wait for the test."""
 
     def __init__(self) -> None:
@@ -143,9 +143,9 @@ class Session:
         self.answered.wait(60)
 
 
-def test_a_sender_that_waits_for_its_commit_is_not_late(java: Callable[[str], Any], bench: Bench) -> None:
-    session = Session()
-    bench.client.session = jpype.JProxy(java("javax.jms.Session"), inst=session)
+def test_a_sender_that_waits_for_its_commit_is_not_late(java: Callable[[str], Any], bench: JvmLagBench) -> None:
+    session = LagSession()
+    bench.client.session = jpype.JProxy(java("javax.jms.LagSession"), inst=session)
     sender, due_ns = bench.sender(transaction_size=1), time.perf_counter_ns()
     due(sender, due_ns, due_ns)
     assert session.asked.wait(60)

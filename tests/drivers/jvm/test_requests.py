@@ -80,7 +80,7 @@ def test_who_waits_is_told_that_there_will_be_no_answer() -> None:
         assert answer.event == ENDED
 
 
-class Sender:
+class FakeSender:
     """Replaces a sender of the JVM."""
 
     def __init__(self, begun: int = 0) -> None:
@@ -99,7 +99,7 @@ class Sender:
         self.stopped = True
 
 
-class Jvm(HubDouble):
+class FakeJvm(HubDouble):
     """Replaces the hub and the JVM's client: keeps requests, and answers when the test does."""
 
     names = sends = receipts = None
@@ -142,8 +142,8 @@ class Jvm(HubDouble):
 
 
 @pytest.fixture
-def jvm(monkeypatch: pytest.MonkeyPatch) -> Jvm:
-    fake = Jvm()
+def jvm(monkeypatch: pytest.MonkeyPatch) -> FakeJvm:
+    fake = FakeJvm()
     monkeypatch.setattr(java_client, "hub", lambda _protocol: fake)
     return fake
 
@@ -156,7 +156,7 @@ def recorder(tmp_path: Path) -> Iterator[Recorder]:
 
 
 @pytest.fixture
-def client(jvm: Jvm, recorder: Recorder) -> JavaClient:
+def client(jvm: FakeJvm, recorder: Recorder) -> JavaClient:
     opened = JavaClient(
         number=1,
         group="g",
@@ -173,7 +173,7 @@ def client(jvm: Jvm, recorder: Recorder) -> JavaClient:
 
 
 def test_an_answer_after_the_time_out_does_not_go_to_the_next_who_asks(
-    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+    jvm: FakeJvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
     with pytest.raises(DriverError, match=r"no answer to subscribe queue://orders within 0\.01 s"):
@@ -197,7 +197,7 @@ def test_an_answer_after_the_time_out_does_not_go_to_the_next_who_asks(
 
 
 def test_a_subscription_that_succeeds_after_its_time_out_has_a_row_as_it_receives(
-    jvm: Jvm, client: JavaClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+    jvm: FakeJvm, client: JavaClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
     for _ in range(2):
@@ -213,7 +213,7 @@ def test_a_subscription_that_succeeds_after_its_time_out_has_a_row_as_it_receive
 
 
 def test_a_request_without_connection_is_not_reported_as_rejected(
-    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+    jvm: FakeJvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No connection will answer it any longer."""
     monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("unsendable", "it is gone", False, request))
@@ -222,9 +222,9 @@ def test_a_request_without_connection_is_not_reported_as_rejected(
 
 
 def test_a_rejected_message_is_reported_with_destination_and_broker(
-    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+    jvm: FakeJvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("sender", Sender(), None, request))
+    monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("sender", FakeSender(), None, request))
     client.sender(1, ORDERS, ALONE, b"")
     client.sender(2, RETURNS, ALONE, b"")
     jvm.tell("connected", 1, "", "127.0.0.1:1")
@@ -233,18 +233,18 @@ def test_a_rejected_message_is_reported_with_destination_and_broker(
 
 
 def test_a_sender_that_comes_after_the_time_out_is_stopped(
-    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+    jvm: FakeJvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
     with pytest.raises(DriverError, match="no answer to send to queue://orders"):
         client.sender(1, ORDERS, ALONE, b"")
-    sender = Sender()
+    sender = FakeSender()
     jvm.tell("sender", sender, None, jvm.asked[0])
     assert sender.stopped
 
 
 def test_one_message_without_a_sender_was_never_begun(
-    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+    jvm: FakeJvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(request: int, *_what: object) -> None:
         jvm.tell("unsendable", "queue orders does not exist", True, request)
@@ -256,24 +256,24 @@ def test_one_message_without_a_sender_was_never_begun(
 
 
 def test_what_a_producer_sends_by_is_made_before_it_keeps_a_schedule(
-    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+    jvm: FakeJvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = list[int]()
 
     def make(request: int, *_what: object) -> None:
         sizes.append(request)
-        jvm.tell("sender", Sender(begun=3), None, request)
+        jvm.tell("sender", FakeSender(begun=3), None, request)
 
     monkeypatch.setattr(jvm, "sender", make)
     producer = client.producer(ORDERS, ALONE, run=RUN)
     producer.prepare()
     assert (len(sizes), producer.begun) == (1, 0)
     with pytest.raises(InterruptedError):
-        producer.run(Schedule(start_ns=0, rate_per_s=1.0, count=5), Stopped())
+        producer.run(Schedule(start_ns=0, rate_per_s=1.0, count=5), StoppedUser())
     assert (len(sizes), producer.begun) == (1, 3)
 
 
-class Stopped:
+class StoppedUser:
     """Where a producer would ask whether to go on, its user is stopped."""
 
     producing = True
@@ -283,9 +283,9 @@ class Stopped:
 
 
 def test_a_producer_that_is_stopped_still_says_how_many_messages_it_began(
-    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+    jvm: FakeJvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sender = Sender(begun=3)
+    sender = FakeSender(begun=3)
 
     def make(request: int, *_what: object) -> None:
         jvm.tell("sender", sender, None, request)
@@ -294,11 +294,11 @@ def test_a_producer_that_is_stopped_still_says_how_many_messages_it_began(
     producer = client.producer(ORDERS, ALONE, run=RUN)
     assert producer.begun == 0
     with pytest.raises(InterruptedError):
-        producer.run(Schedule(start_ns=0, rate_per_s=1.0, count=5), Stopped())
+        producer.run(Schedule(start_ns=0, rate_per_s=1.0, count=5), StoppedUser())
     assert (producer.begun, sender.stopped) == (3, True)
 
 
-def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jvm, client: JavaClient) -> None:
+def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: FakeJvm, client: JavaClient) -> None:
     errors: list[str] = []
 
     def ask() -> None:
@@ -316,7 +316,7 @@ def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jv
 
 @pytest.mark.parametrize(("doubt", "told"), [("", ""), ("2 messages are in doubt", "; 2 messages are in doubt")])
 def test_a_client_whose_broker_answers_no_goodbye_says_so_and_what_it_left_in_doubt(
-    jvm: Jvm, client: JavaClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch, doubt: str, told: str
+    jvm: FakeJvm, client: JavaClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch, doubt: str, told: str
 ) -> None:
     rows: list[ConnectionEvent] = []
     monkeypatch.setattr(recorder, "connection", lambda client, group, protocol, told: rows.append(told))
@@ -333,7 +333,7 @@ def test_a_client_whose_broker_answers_no_goodbye_says_so_and_what_it_left_in_do
 
 @pytest.mark.nightly
 def test_rows_of_an_abandoned_client_are_collected_on_busy_machines(
-    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
+    jvm: FakeJvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(java_client, "CLOSE_TIMEOUT_S", 0.01)
     jvm.frozen = True

@@ -35,7 +35,7 @@ TRUST = Trust(OURS.cert_pem.bytes().decode())
 
 
 @dataclass(frozen=True)
-class Broker:
+class PlainBroker:
     """A broker without TLS, and a protocol for it."""
 
     runtime: Runtime
@@ -56,12 +56,12 @@ class Broker:
 
 
 @pytest.fixture(params=["openwire", pytest.param("core", marks=pytest.mark.nightly)])
-def broker(request: pytest.FixtureRequest) -> Broker:
+def broker(request: pytest.FixtureRequest) -> PlainBroker:
     runtime: Runtime = request.getfixturevalue("single_artemis" if request.param == "core" else "single_broker")
-    return Broker(runtime, request.param)
+    return PlainBroker(runtime, request.param)
 
 
-def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Broker, tmp_path: Path) -> None:
+def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: PlainBroker, tmp_path: Path) -> None:
     with Relay(broker.upstream, HERE) as relay:
         bench, places, sizes = broker.bench(relay, tmp_path), queue("tls"), (32, 1_000, 3_000_000)
         client = bench.opened()
@@ -88,14 +88,14 @@ def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Br
     ids=["another name", "a stranger", "nobody's authority"],
 )
 def test_a_broker_that_is_not_trusted_is_refused_at_once(
-    broker: Broker, tmp_path: Path, certificate: trustme.LeafCert, trust: Trust, says: str
+    broker: PlainBroker, tmp_path: Path, certificate: trustme.LeafCert, trust: Trust, says: str
 ) -> None:
     words = rf"^g client 0: broker broker-1 at 127\.0\.0\.1:\d+: its certificate is not to be .*{says}"
     with Relay(broker.upstream, certificate) as relay, pytest.raises(Refused, match=words):
         broker.bench(relay, tmp_path, trust).client().open()
 
 
-def test_a_client_ends_on_an_untrusted_broker_without_retries(broker: Broker, tmp_path: Path) -> None:
+def test_a_client_ends_on_an_untrusted_broker_without_retries(broker: PlainBroker, tmp_path: Path) -> None:
     with Relay(broker.upstream, HERE) as relay:
         at = f"127.0.0.1:{relay.port}"
         bench = JavaBench(
@@ -107,7 +107,7 @@ def test_a_client_ends_on_an_untrusted_broker_without_retries(broker: Broker, tm
 
 
 @pytest.mark.nightly
-def test_a_client_ends_once_its_last_broker_is_untrusted(broker: Broker, tmp_path: Path) -> None:
+def test_a_client_ends_once_its_last_broker_is_untrusted(broker: PlainBroker, tmp_path: Path) -> None:
     with Relay(broker.upstream, HERE) as relay:
         at = f"127.0.0.1:{relay.port}"
         bench = JavaBench(
@@ -135,7 +135,7 @@ def test_a_client_ends_once_its_last_broker_is_untrusted(broker: Broker, tmp_pat
 
 
 @pytest.mark.nightly
-def test_failover_to_an_untrusted_broker_records_attempts_and_ends(broker: Broker, tmp_path: Path) -> None:
+def test_failover_to_an_untrusted_broker_records_attempts_and_ends(broker: PlainBroker, tmp_path: Path) -> None:
     with Relay(broker.upstream, STRANGER) as untrusted:
         with Relay(broker.upstream, HERE) as relay:
             names = {f"127.0.0.1:{relay.port}": "broker-1", f"127.0.0.1:{untrusted.port}": "broker-2"}
@@ -177,7 +177,7 @@ def keep(producer: JavaProducer, client: JavaClient, producing: Producing, error
         errors.append(str(error))
 
 
-def test_a_proof_says_that_a_port_without_tls_cannot_be_reached_or_gives_no_answer(broker: Broker) -> None:
+def test_a_proof_says_that_a_port_without_tls_cannot_be_reached_or_gives_no_answer(broker: PlainBroker) -> None:
     # A Core acceptor without TLS waits for more than a client's hello.
     silence = "did not answer within 10 s; check that it is up and that this is its core port"
     words = silence if broker.protocol == "core" else "could be reached: .*; broker broker-1 at .* its port for TLS"

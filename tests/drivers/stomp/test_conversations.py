@@ -22,7 +22,7 @@ Script = Callable[[FakeStompSession], None]
 MUCH = 32 * 1024 * 1024  # bytes: more than any socket takes whose other end reads nothing
 
 
-class Client:
+class StompConversation:
     """A connection, and its callbacks."""
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = 60.0):
@@ -38,7 +38,7 @@ class Client:
         )
 
 
-def send(client: Client, token: object, durable: bool = True) -> int:
+def send(client: StompConversation, token: object, durable: bool = True) -> int:
     return client.connection.send(Outgoing(ORDERS, b"x" * 40, durable, token))
 
 
@@ -54,7 +54,7 @@ def test_a_receipt_settles_its_send_and_no_other() -> None:
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         send(client, "first")
         sent_ns = send(client, "second")
         until(lambda: len(client.settled) == 1)
@@ -74,7 +74,7 @@ def test_a_goodbye_waits_for_the_answers_under_way_since_a_broker_may_hang_up_at
         session.receipt(session.read())
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         send(client, 1)
         client.connection.close()
     assert [outcome for _token, outcome, _at, _reason in client.settled] == [Outcome.ACKED]
@@ -88,7 +88,7 @@ def test_an_invalid_selector_is_rejected_without_a_receipt_id() -> None:
         session.write(b'ERROR\nmessage:Invalid selector "a b c"\n\na b c\0\n')
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         with pytest.raises(Refused, match=r"refused to subscribe .*orders.*a b c"):
             client.connection.subscribe(Subscription(ORDERS, selector="a b c"), lambda _: None)
         client.connection.close()
@@ -102,7 +102,7 @@ def test_an_error_for_a_send_fails_it_in_the_brokers_words_and_the_connection_st
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         send(client, 1)
         send(client, 2)
         until(lambda: len(client.settled) == 2)
@@ -122,7 +122,7 @@ def test_a_send_that_is_not_durable_asks_for_nothing() -> None:
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         send(client, 1, durable=False)
         client.connection.close()
     assert "receipt" not in frames[0].headers
@@ -139,7 +139,7 @@ def test_an_error_about_a_missing_destination_rejects_the_subscription() -> None
         session.write(b"ERROR\nmessage:AMQ339001 Destination does not exist orders\n\n\0\n")
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         with pytest.raises(Refused, match="refused to subscribe /queue/orders: AMQ339001 Destination does not exist"):
             client.connection.subscribe(Subscription(ORDERS), print)
         client.connection.close()
@@ -152,7 +152,7 @@ def test_the_brokers_last_error_is_the_reason_when_it_hangs_up() -> None:
         session.write(b"ERROR\nmessage:frame too large\n\n\0\n")
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         send(client, 1)
         until(lambda: bool(client.lost))
         assert client.lost == ["the broker closed the connection (its last error: frame too large)"]
@@ -175,7 +175,7 @@ def test_a_message_behind_two_heartbeats_is_not_lost() -> None:
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         got: list[Delivery] = []
         client.connection.subscribe(Subscription(ORDERS), got.append)
         until(lambda: bool(got))
@@ -206,7 +206,7 @@ def test_deliveries_and_receipts_continue_while_a_send_waits() -> None:
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client, got = Client(broker.endpoint(), timeout_s=10), list[Delivery]()
+        client, got = StompConversation(broker.endpoint(), timeout_s=10), list[Delivery]()
         sending = threading.Thread(target=lambda: client.connection.send(Outgoing(ORDERS, b"x" * MUCH, False, 2)))
 
         def take(delivery: Delivery) -> None:
@@ -255,7 +255,7 @@ def test_a_blocked_broker_is_still_read_and_gets_acknowledgements_later() -> Non
         sock.setblocking(True)
 
     with FakeStompBroker(script) as broker:
-        client, got = Client(broker.endpoint()), list[Delivery]()
+        client, got = StompConversation(broker.endpoint()), list[Delivery]()
 
         def take(delivery: Delivery) -> None:
             if not got:
@@ -290,7 +290,7 @@ def test_piled_up_acknowledgements_are_sent_in_small_groups() -> None:
         session.until_gone()
 
     with FakeStompBroker(script, receive_bytes=262_144) as broker:
-        client, got = Client(broker.endpoint()), list[Delivery]()
+        client, got = StompConversation(broker.endpoint()), list[Delivery]()
 
         def take(delivery: Delivery) -> None:
             if not got:
@@ -325,7 +325,7 @@ def test_a_broker_that_does_not_let_us_in_is_told_apart(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with FakeStompBroker(script) as broker, pytest.raises(error, match=says) as caught:
-        Client(broker.endpoint(), timeout_s=3)
+        StompConversation(broker.endpoint(), timeout_s=3)
     assert "broker fake at 127.0.0.1:" in str(caught.value)
     assert ALICE.password not in caplog.text + str(caught.value)
 
@@ -338,7 +338,7 @@ def test_a_failing_callback_ends_the_connection_and_says_so() -> None:
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         send(client, 1, durable=False)
         until(lambda: bool(client.lost))
         client.connection.close()
@@ -352,7 +352,7 @@ def test_an_unanswered_subscription_gives_the_broker_up() -> None:
         session.read()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         client.connection._timeout_s = 0.3  # its patience from here on
         with pytest.raises(ConnectionError, match=r"no answer to the subscription of /queue/orders in 0\.3 s"):
             client.connection.subscribe(Subscription(ORDERS), lambda delivery: None)
@@ -368,7 +368,7 @@ def test_silence_trips_the_heartbeat_even_while_a_send_is_blocked() -> None:
         silent.wait(60)
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint("?heartbeat_ms=200"))
+        client = StompConversation(broker.endpoint("?heartbeat_ms=200"))
         big = Outgoing(ORDERS, b"x" * 1_000_000, False, None)
 
         def send_until_blocked() -> None:
@@ -391,7 +391,7 @@ def test_nothing_follows_a_write_that_was_broken_off(monkeypatch: pytest.MonkeyP
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         with monkeypatch.context() as patch:
             patch.setattr(client.connection._wire, "socket", _BreaksOff(client.connection._wire.socket))
             with pytest.raises(KeyboardInterrupt):
@@ -445,7 +445,7 @@ def test_a_name_that_stomp_cannot_carry_is_refused_before_anything_is_written() 
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         with pytest.raises(Refused, match=r"broker fake: STOMP SEND header destination: .* NUL"):
             client.connection.send(Outgoing(odd, b"x" * 40, True, 1))
         with pytest.raises(Refused, match=r"broker fake: STOMP SUBSCRIBE header destination: .* NUL"):
@@ -465,7 +465,7 @@ def test_a_batch_is_whole_frames_and_each_receipt_settles_its_own_send() -> None
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         bodies = [b"first", b"\0second\n\n\0", b""]
         messages = [Outgoing(ORDERS, body, durable=body != bodies[1], token=body) for body in bodies]
         sent_ns = client.connection.send_batch(messages)
@@ -486,7 +486,7 @@ def test_a_batch_on_a_connection_that_is_gone_leaves_nothing_to_be_settled() -> 
         session.read()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         send(client, 0, durable=False)
         until(lambda: bool(client.lost))
         with pytest.raises(ConnectionError):
@@ -511,7 +511,7 @@ def test_deliveries_are_acknowledged_by_token_before_disconnecting() -> None:
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         taken: list[Delivery] = []
 
         def take(delivery: Delivery) -> None:
@@ -536,7 +536,7 @@ def test_a_delivery_may_be_acknowledged_later_and_by_another_thread() -> None:
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         taken: list[Delivery] = []
         client.connection.subscribe(Subscription(ORDERS), taken.append)
         until(lambda: bool(taken))
@@ -554,7 +554,7 @@ def test_what_is_no_stomp_ends_the_connection_and_says_so() -> None:
         session.until_gone()
 
     with FakeStompBroker(script) as broker:
-        client = Client(broker.endpoint())
+        client = StompConversation(broker.endpoint())
         send(client, 0, durable=False)
         until(lambda: bool(client.lost))
         client.connection.close()

@@ -14,7 +14,7 @@ from drivers.stomp.connector import StompConnector
 from drivers.stomp.frames import encode
 from records.identity import Identity, stamp
 from tests.support.brokers import stomp_upstream
-from tests.support.stomp_clients import Client, body, queue
+from tests.support.stomp_clients import StompClient, body, queue
 from tests.support.stomp_faults import TO_BROKER, TO_CLIENT, Ledger, Passing, StompFault, StompFrame
 from tests.support.stomp_proxy import StompProxy
 from tests.support.waiting import until
@@ -25,17 +25,17 @@ BROKER = "broker-1"
 on_a_broker = pytest.mark.brokers
 
 
-class Stage:
+class ProxyStage:
     """A producer and a consumer of one queue, both through the proxy."""
 
     def __init__(self, broker: Runtime, proxy: StompProxy):
         self.broker, self.proxy = broker, proxy
         self.queue = queue("proxy")
-        self._clients: list[Client] = []
+        self._clients: list[StompClient] = []
 
-    def client(self, heartbeat_ms: int = 10_000) -> Client:
+    def client(self, heartbeat_ms: int = 10_000) -> StompClient:
         endpoint = self.proxy.endpoint(BROKER, f"?heartbeat_ms={heartbeat_ms}")
-        self._clients.append(Client(endpoint, self.broker.credentials()))
+        self._clients.append(StompClient(endpoint, self.broker.credentials()))
         return self._clients[-1]
 
     def left_over(self) -> int:
@@ -49,16 +49,16 @@ class Stage:
 
 
 @contextmanager
-def staged(broker: Runtime, *faults: StompFault) -> Iterator[Stage]:
+def staged(broker: Runtime, *faults: StompFault) -> Iterator[ProxyStage]:
     with StompProxy({BROKER: stomp_upstream(broker, BROKER)}, faults) as proxy:
-        stage = Stage(broker, proxy)
+        stage = ProxyStage(broker, proxy)
         try:
             yield stage
         finally:
             stage.close()
 
 
-def exchanged(stage: Stage, count: int, arriving: int) -> list[int]:
+def exchanged(stage: ProxyStage, count: int, arriving: int) -> list[int]:
     """Send messages 0 … count-1, which all count as arrived; return the seqs that arrived, -1 where unreadable."""
     producer, consumer = stage.client(), stage.client()
     consumer.listen(stage.queue)
@@ -69,7 +69,7 @@ def exchanged(stage: Stage, count: int, arriving: int) -> list[int]:
     return [reading.seq for reading in consumer.received(arriving)]
 
 
-def applied(stage: Stage) -> list[tuple[str, str, int | None]]:
+def applied(stage: ProxyStage) -> list[tuple[str, str, int | None]]:
     return [(fault.kind, fault.towards, fault.seq) for fault in stage.proxy.done]
 
 
@@ -194,7 +194,7 @@ def test_a_cut_ends_every_connection_and_lets_new_ones_in(single_broker: Runtime
 def test_a_broker_that_is_down_is_lost_at_once_and_the_proxy_leaves_no_thread() -> None:
     before = set(threading.enumerate())
     with StompProxy({BROKER: ("127.0.0.1", 1)}) as proxy, pytest.raises(ConnectFailed):
-        Client(proxy.endpoint(BROKER), Credentials("u", "p"))
+        StompClient(proxy.endpoint(BROKER), Credentials("u", "p"))
     assert set(threading.enumerate()) - before == set()
 
 

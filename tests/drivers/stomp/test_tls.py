@@ -19,7 +19,7 @@ HERE = OURS.issue_cert("127.0.0.1")
 TRUST = Trust(OURS.cert_pem.bytes().decode())
 
 
-class Owner:
+class ConnectionOwner:
     """Opens connections, and records their callbacks."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ def welcoming(session: FakeStompSession) -> None:
 
 
 def test_sends_are_confirmed_and_the_goodbye_is_polite() -> None:
-    owner = Owner()
+    owner = ConnectionOwner()
     with FakeStompBroker(welcoming, HERE) as broker:
         connection = owner.connect(broker.endpoint())
         for number in range(100):
@@ -64,7 +64,7 @@ def test_messages_arrive_while_others_are_sent() -> None:
             session.write(f"{head}destination:/queue/q\ncontent-length:5000\n\n".encode() + bytes(5_000) + b"\0\n")
         session.until_gone()
 
-    owner, bodies = Owner(), list[bytes]()
+    owner, bodies = ConnectionOwner(), list[bytes]()
     with FakeStompBroker(pushing, HERE) as broker:
         connection = owner.connect(broker.endpoint())
 
@@ -81,7 +81,7 @@ def test_a_broker_that_goes_is_told() -> None:
         session.welcome()
         session.read()
 
-    owner = Owner()
+    owner = ConnectionOwner()
     with FakeStompBroker(going, HERE) as broker:
         connection = owner.connect(broker.endpoint())
         connection.send(Outgoing(Destination("queue", "q"), b"", False, 1))

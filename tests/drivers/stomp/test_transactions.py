@@ -16,7 +16,7 @@ from topologies.model.endpoints import Credentials
 ORDERS = Destination.parse("queue://orders")
 
 
-class Client:
+class StompTransactionClient:
     """A connection, and its callbacks."""
 
     def __init__(self, broker: FakeStompBroker) -> None:
@@ -65,7 +65,7 @@ def test_each_frame_names_the_transaction_and_only_its_end_settles() -> None:
         session.until_gone()
 
     with FakeStompBroker(playing(answers, frames)) as broker:
-        client = Client(broker)
+        client = StompTransactionClient(broker)
         transaction = client.connection.begin()
         transaction.send_batch([outgoing("a"), outgoing("b", durable=False)])
         assert reached.wait(60)
@@ -95,7 +95,7 @@ def test_a_goodbye_waits_for_the_answer_to_a_commit_since_a_broker_may_hang_up_a
         session.receipt(goodbye)
 
     with FakeStompBroker(playing(answers, [])) as broker:
-        client = Client(broker)
+        client = StompTransactionClient(broker)
         transaction = client.connection.begin()
         transaction.send_batch([outgoing("a"), outgoing("b")])
         committing = threading.Thread(target=transaction.commit)
@@ -118,7 +118,7 @@ def test_a_goodbye_does_not_wait_for_a_commit_that_nobody_asked_for(monkeypatch:
         session.receipt(goodbye)
 
     with FakeStompBroker(playing(answers, [])) as broker:
-        client = Client(broker)
+        client = StompTransactionClient(broker)
         client.connection.begin().send_batch([outgoing("a"), outgoing("b")])
         client.connection.close()
     assert (commands, client.settled, client.lost) == (["DISCONNECT"], [], [])
@@ -138,7 +138,7 @@ def test_a_commit_that_is_not_answered_in_time_ends_with_its_connection_unsettle
             session.read()
 
     with FakeStompBroker(playing(answers, [])) as broker:
-        client = Client(broker)
+        client = StompTransactionClient(broker)
         transaction = client.connection.begin()
         transaction.send_batch([outgoing("a"), outgoing("b")])
 

@@ -14,7 +14,7 @@ from records.buckets import bucket_of
 from records.digests import digests, list_analysed, read_files
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
-from tests.reports.run_folder import Plan, run_info, summary
+from tests.reports.run_folder import RunPlan, run_info, summary
 
 MS = 1_000_000
 
@@ -42,7 +42,7 @@ class Planted:
 def write_planted(parent: Path, name: str, planted: Planted = Planted()) -> Path:
     """The folder ``name`` below ``parent``, as the analysis leaves it, less what no comparison reads."""
     directory = RunDirectory.create(parent, name)
-    plan = Plan(run={"run_id": f"{parent.name}-{name}", "topology": planted.topology, **planted.run})
+    plan = RunPlan(run={"run_id": f"{parent.name}-{name}", "topology": planted.topology, **planted.run})
     directory.write_run(run_info(plan))
     took_ns = latencies_ns(planted)
     latency = [latency_table(took_ns), latency_table(np.full(planted.strays, 31 * MS, dtype=np.int64), hops=0)]
@@ -79,7 +79,7 @@ def latency_table(took_ns: "np.ndarray[Any, Any]", hops: int = 1) -> pa.Table:
     return pa.table(columns, schema=RESULT_TABLES["latency"])
 
 
-def planted_summary(plan: Plan, planted: Planted, took_ns: "np.ndarray[Any, Any]") -> dict[str, Any]:
+def planted_summary(plan: RunPlan, planted: Planted, took_ns: "np.ndarray[Any, Any]") -> dict[str, Any]:
     whole = summary()
     latency = percentiles(took_ns)
     whole["latency_ms"] = dict.fromkeys(("due_to_received", "sent_to_received", "sent_to_settled"), latency)
