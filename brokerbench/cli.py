@@ -58,18 +58,18 @@ def topologies(name: str | None) -> None:
     """
     from brokerbench import showing
     from brokerbench.failover_options import built_for_clients
-    from brokerbench.restart_impact import growths
+    from brokerbench.restart_impact import restart_impacts
     from topologies.catalogue.lookup import arguments, build, entries, entry_call
     from topologies.catalogue.yaml_topology import is_file
 
     if name is None:
         click.echo(showing.catalogue(entries()))
     elif is_file(name):
-        click.echo(showing.topology(built_for_clients(name), growths(name)))
+        click.echo(showing.topology(built_for_clients(name), restart_impacts(name)))
     else:
         built, called = build(name), entry_call(name).name.replace("_", "-")
         entry = next(entry for entry in entries() if entry.name == called)
-        click.echo(showing.entry(entry, arguments(name), build(called), built, growths(name)))
+        click.echo(showing.entry(entry, arguments(name), build(called), built, restart_impacts(name)))
 
 
 @main.command("scenarios")
@@ -269,7 +269,7 @@ def compare(
     \b Exit status: 0 done, 1 worse or a failed check (--gate), 2 cannot be compared or made, 3 invalid run, 4 undecided
     (--strict), 130 stopped.
     """
-    from brokerbench.compare.answer import begun, describe, exit_status, wanted_from
+    from brokerbench.compare.answer import comparison_input, describe, exit_status, runs_that_began
     from brokerbench.compare.command import runs_made
     from brokerbench.compare.equal_arms import nearest_equal
     from brokerbench.compare.kept_verdicts import keep, kept_verdicts
@@ -278,14 +278,14 @@ def compare(
     from brokerbench.stored_runs import find_run
     from reports.comparison.build import compared, write
 
-    page = wanted_from(**wanted)
+    page = comparison_input(**wanted)
     if scenario is not None:
         request = ComparisonRequest(scenario, topologies, vary, blocks, run_time, session, words, runs, control)
         folders = tuple(runs_made(request, wanted["primary"], click.echo))
     elif any((topologies, vary, blocks, control, run_time, session)):
         raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
     else:
-        folders, left_out = begun(find_run(name, runs) for name in words)
+        folders, left_out = runs_that_began(find_run(name, runs) for name in words)
         for sentence in left_out:
             click.echo(sentence, err=True)
     page_request = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of, nearest_equal=nearest_equal)
@@ -328,7 +328,7 @@ def nightly(
     """
     from datetime import date
 
-    from brokerbench.nightly.command import NightRequest, a_night
+    from brokerbench.nightly.command import NightRequest, run_night
     from brokerbench.nightly.plan import read
 
     night_plan = read(plan)
@@ -337,7 +337,7 @@ def nightly(
     request = NightRequest(
         plan, night_plan.shortened() if short else night_plan, name, runs, history_folder, junit, markdown
     )
-    sys.exit(a_night(request, click.echo).exit_status(strict))
+    sys.exit(run_night(request, click.echo).exit_status(strict))
 
 
 @main.command()

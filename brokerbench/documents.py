@@ -84,7 +84,7 @@ def _marked(text: str) -> str:
     return CODE.sub(lambda code: f"`{code[1]}`" if code[1] else code[0], text)
 
 
-def _anew(make: Callable[..., str], *arguments: Any) -> str:
+def _generate(make: Callable[..., str], *arguments: Any) -> str:
     """Return a part made from declarations. The last argument, the previous text, is ignored."""
     return make(*arguments[:-1])
 
@@ -335,25 +335,25 @@ def variable_text() -> str:
 Maker = Callable[[str], str]
 """Returns a part's text. Its argument is the previous text, which most makers ignore."""
 PARTS: dict[str, dict[str, Maker]] = {
-    "api.md": {f"names of {kind}": partial(_anew, api_table, kind) for kind in API_KINDS},
+    "api.md": {f"names of {kind}": partial(_generate, api_table, kind) for kind in API_KINDS},
     "options.md": {
-        **{f"options of {section}": partial(_anew, options_table, section) for section in SECTIONS},
-        "faults": partial(_anew, faults_table),
+        **{f"options of {section}": partial(_generate, options_table, section) for section in SECTIONS},
+        "faults": partial(_generate, faults_table),
     },
     "scenarios.md": {
-        "questions": partial(_anew, questions_table),
-        "answers": partial(_anew, answers_table),
-        "attributes of both": partial(_anew, attributes_table, "both", BrokerUser),
-        "attributes of producers": partial(_anew, attributes_table, "`ProducerUser`", ProducerUser),
-        "attributes of consumers": partial(_anew, attributes_table, "`ConsumerUser`", ConsumerUser),
-        "checks": partial(_anew, checks_table),
-        "faults": partial(_anew, fault_classes_table),
+        "questions": partial(_generate, questions_table),
+        "answers": partial(_generate, answers_table),
+        "attributes of both": partial(_generate, attributes_table, "both", BrokerUser),
+        "attributes of producers": partial(_generate, attributes_table, "`ProducerUser`", ProducerUser),
+        "attributes of consumers": partial(_generate, attributes_table, "`ConsumerUser`", ConsumerUser),
+        "checks": partial(_generate, checks_table),
+        "faults": partial(_generate, fault_classes_table),
     },
-    "comparing.md": {"options that can be varied": partial(_anew, variable_text)},
-    "topologies.md": {f"entries of {product}": partial(_anew, catalogue_table, product) for product in PRODUCTS},
+    "comparing.md": {"options that can be varied": partial(_generate, variable_text)},
+    "topologies.md": {f"entries of {product}": partial(_generate, catalogue_table, product) for product in PRODUCTS},
     "topology-fields.md": {f"fields of {part.__name__}": partial(fields_of, part) for part in FIELDS_OF},
-    "drivers.md": {"options of the failover URI": partial(_anew, failover_table)},
-    "events.md": {_columns_of(table): partial(_anew, columns_table, table) for table in RESULT_TABLES},
+    "drivers.md": {"options of the failover URI": partial(_generate, failover_table)},
+    "events.md": {_columns_of(table): partial(_generate, columns_table, table) for table in RESULT_TABLES},
 }
 
 

@@ -23,7 +23,7 @@ Stroke = tuple[str, str, str]
 """(name at the left, arrow, name at the right)"""
 
 
-def drawn(topology: Topology) -> str:
+def draw_topology(topology: Topology) -> str:
     """Return the drawing of all brokers, links and client groups."""
     order = [broker.name for broker in topology.brokers]
     groups = topology.groups

@@ -33,28 +33,28 @@ class RestartImpact:
     untouched: tuple[str, ...]
 
 
-def growths(text: str) -> tuple[RestartImpact, ...]:
+def restart_impacts(text: str) -> tuple[RestartImpact, ...]:
     """Return the impact of each parameter whose next value adds brokers; if there is none, of an additional link.
 
     ``text`` names an entry of the catalogue or a file.
     """
     counted = () if is_file(text) else tuple(_counted(text))
-    return counted or (joined(build(text)),)
+    return counted or (add_broker(build(text)),)
 
 
 def restarts_of(run: RunInfo) -> str:
-    """Return `restarts` for the topology of a run."""
-    return restarts(str(run.options.get("topology") or run.topology))
+    """Return `brokers_to_restart` for the topology of a run."""
+    return brokers_to_restart(str(run.options.get("topology") or run.topology))
 
 
 @cache
-def restarts(text: str) -> str:
+def brokers_to_restart(text: str) -> str:
     """Return the brokers that must restart if one is added: ``hub``, ``all 3``, ``none``; or ``edges=4: none; …``.
 
     Empty if the topology's name is unknown, or if the topology cannot be larger.
     """
     try:
-        ways = growths(text)
+        ways = restart_impacts(text)
     except (ValueError, OSError):
         return ""
     names_by_growth = [_restarted(growth) for growth in ways]
@@ -69,7 +69,7 @@ def _restarted(growth: RestartImpact) -> str:
     return f"all {len(growth.restarted)}"
 
 
-def joined(now: Topology) -> RestartImpact:
+def add_broker(now: Topology) -> RestartImpact:
     """Return the growth by one broker. Its link copies an existing one, and the broker copies that link's far end."""
     entry = now.groups[0].enter_at[0] if now.groups else now.brokers[0]
     entry = now.broker(entry.active)

@@ -58,7 +58,7 @@ def cause_of_loss(words: str) -> Cause:
     return Cause.REFUSED if too_large(words) else Cause.LOST
 
 
-def turned_away(broker_at: str, username: str, words: str) -> DriverError:
+def login_rejected(broker_at: str, username: str, words: str) -> DriverError:
     """Return the error for a connection that the broker refused. ``broker_at``: "broker-1 at host:port"."""
     if may_try_again(words):
         return TurnedAway(f"broker {broker_at} turned the connection away for now: {words}")
@@ -74,12 +74,12 @@ def refused_user(broker_at: str, username: str, words: str) -> Refused:
     )
 
 
-def out_of_reach(broker_at: str, problem: str, port: str) -> ConnectFailed:
+def unreachable_broker(broker_at: str, problem: str, port: str) -> ConnectFailed:
     """Return the error for a broker that did not answer. ``port``: the expected kind of port, "STOMP port"."""
     return ConnectFailed(_out_of_reach(broker_at, problem, port))
 
 
-def went_away(broker_at: str, reason: str, port: str, hung_up: bool) -> ConnectFailed:
+def ended_before_answer(broker_at: str, reason: str, port: str, hung_up: bool) -> ConnectFailed:
     """Return the error for a connection that ended before the broker answered. ``hung_up``: the broker ended it."""
     kind = HungUp if hung_up else ConnectFailed
     return kind(_out_of_reach(broker_at, f"went away before it answered: {reason}", port))
@@ -89,7 +89,7 @@ def _out_of_reach(broker_at: str, problem: str, port: str) -> str:
     return f"broker {broker_at} {problem}; check that it is up and that this is its {port}"
 
 
-def nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:
+def ignore_outcome(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:
     """An ``on_settled`` for browsers: nothing was sent that could be settled."""
 
 

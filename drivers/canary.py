@@ -17,7 +17,7 @@ from functools import partial
 from random import Random
 from typing import Any, Protocol
 
-from drivers.broker_errors import out_of_reach
+from drivers.broker_errors import unreachable_broker
 from drivers.client.contract import (
     ClientConnector,
     LoadClient,
@@ -72,7 +72,7 @@ def sides(
     return side(producers), side(consumers)
 
 
-def askable(topology: Topology, paths: Iterable[Path]) -> list[Path]:
+def provable_paths(topology: Topology, paths: Iterable[Path]) -> list[Path]:
     """Return the paths that a canary can take, according to the links' own settings. Pure."""
     every = list(paths)
     stopped = {
@@ -198,7 +198,7 @@ class _Flock(NoStatistics):
                 raise
             at = f"{broker} at {_address(side.endpoint(broker))}"
             problem = f"did not answer within {CONNECT_TIMEOUT_S:g} s"
-            raise out_of_reach(at, problem, f"{side.connector.protocol} port") from error
+            raise unreachable_broker(at, problem, f"{side.connector.protocol} port") from error
         finally:
             timer.cancel()
 

@@ -57,7 +57,7 @@ def bring_up(
     unproven = 0
     for paths, ends in crossings:
         there = [path for path in paths if not {*path.route} & {*absent}]
-        askable_paths = canary.askable(topology, there)
+        askable_paths = canary.provable_paths(topology, there)
         canary.prove(askable_paths, *ends, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
         protocols = " → ".join(end.connector.protocol for end in ends)
         progress(canary.describe(there, askable_paths, f", {protocols}" if len(crossings) > 1 else ""))

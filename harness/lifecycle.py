@@ -254,7 +254,7 @@ class Lifecycle:
         if isinstance(self._environment.runner, MasterRunner):
             spoken = Spoken.parse(self._plan.info.protocol)
             refuse_first(distributed.one_process_refusals(spoken, self._scenario.users))
-        command = (*self._plan.info.command, *arguments.given_elsewhere(self._parser, self._plan.info.command))
+        command = (*self._plan.info.command, *arguments.options_set_elsewhere(self._parser, self._plan.info.command))
         self._plan = replace(self._plan, info=replace(self._plan.info, command=command))
         if none := [name for name, count in self._plan.counts.items() if not count]:
             raise UserError(f"{none[0]}: fixed_count = 0: set the number of users of this class")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 PLACE = "{n}"
 
 
-def expanded(pattern: str, count: int) -> tuple[str, ...]:
+def expand_names(pattern: str, count: int) -> tuple[str, ...]:
     """Return the names of ``count`` destinations, numbered from 1. A single destination needs no number in its name.
 
     ValueError for a count below 1, and for several destinations without a placeholder for their numbers.

@@ -12,7 +12,7 @@ from typing import Literal
 from records.abort import Abort
 from records.arrivals import CLOSED, FIXED, POISSON
 from records.checks import Check
-from records.destination_pattern import expanded, replies_to
+from records.destination_pattern import expand_names, replies_to
 from records.rate_steps import RateStep
 from records.routes import Route
 from records.schemas import SCHEMA_VERSION
@@ -175,7 +175,7 @@ class UserInfo:
     @property
     def destinations(self) -> tuple[str, ...]:
         """The names of all destinations."""
-        return expanded(self.destination, int(self.settings.get("destinations", 1)))
+        return expand_names(self.destination, int(self.settings.get("destinations", 1)))
 
     @property
     def leaves_s(self) -> float | None:

@@ -17,7 +17,7 @@ from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
 from reports.parts.numbers import counted, joined, seconds_text, sentence, significant
 from reports.parts.over_time import Backdrop, FaultBand, Line, Panel, TimeSeries, chart_over_time, summed
 from reports.parts.style import GRID, INK, MUTED, SMALL, WIDE, chart, look, new_figure, plain_axes, shortened
-from reports.parts.values import Chart, Columns, Table, columns_of, table_of, turned
+from reports.parts.values import Chart, Columns, Table, columns_of, table_of, transpose
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def recovery_table(recovery: Recovery) -> Table:
         *("duplicated", "redelivered", "reordered", "late", "throughput_back_s", "p99_back_s"),
         *("backlog_highest", "backlog_drained_s", "drain_per_s"),
     )
-    return turned(table_of("What each fault did", recovery["faults"], columns, "No fault had an effect."))
+    return transpose(table_of("What each fault did", recovery["faults"], columns, "No fault had an effect."))
 
 
 def _stranded_at(place: StrandedAt) -> str:

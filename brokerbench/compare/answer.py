@@ -12,7 +12,7 @@ from reports.comparison.sentences import answer, left_out, messages, noise, unst
 from reports.comparison.verdicts import INVALID, UNDECIDED, UNSTABLE, WORSE
 
 
-def wanted_from(
+def comparison_input(
     primary: tuple[str, ...],
     same_within: float,
     allow_unlike: bool,
@@ -28,7 +28,7 @@ def wanted_from(
     return ComparisonInput((), primary, same_within, allow_unlike, out, markdown, json_file)
 
 
-def begun(runs: Iterable[RunDirectory]) -> tuple[tuple[Path, ...], list[str]]:
+def runs_that_began(runs: Iterable[RunDirectory]) -> tuple[tuple[Path, ...], list[str]]:
     """Return the folders of the runs that began, and a sentence for each other run, as ``runs/2*`` matches them too.
 
     Raises RunUnreadable.

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from brokerbench.compare.making import Say, can_tell, check, make, outlook, stands, too_short
+from brokerbench.compare.making import (
+    Say,
+    check,
+    decided_verdicts,
+    describe_plan,
+    describe_power,
+    make,
+    short_run_warnings,
+)
 from brokerbench.compare.session import (
     MOST_BLOCKS,
     ComparisonRequest,
@@ -19,7 +27,7 @@ from brokerbench.compare.session import (
 from brokerbench.interrupts import signals_interrupt
 from brokerbench.locustfiles import locustfile_of
 from records.summary import EXIT_STATUS
-from reports.comparison.arms import parted
+from reports.comparison.arms import primary_by_scenario
 from reports.comparison.metrics import METRICS, PRIMARY
 from reports.comparison.statistics import can_be_judged
 from topologies.model.spelling import shortened
@@ -46,7 +54,7 @@ def planned_sessions(request: ComparisonRequest, primary: Sequence[str]) -> tupl
     if len(set(names)) < len(names):
         raise ValueError(f"--scenario {request.scenario}: names a scenario twice: name each once, with its blocks")
     _, values = arms(request)
-    figures = [len(metrics) or 1 for metrics in parted(primary, names).values()]
+    figures = [len(metrics) or 1 for metrics in primary_by_scenario(primary, names).values()]
     judged = can_be_judged([blocks for _, blocks in wanted])
     tests = sum(number for number, counts in zip(figures, judged, strict=True) if counts) * (len(values) - 1)
     several = len(wanted) > 1
@@ -79,16 +87,16 @@ def _make(sessions: Sequence[ComparisonSession], tests: int, primary: Sequence[s
     for session in sessions:
         session.begin()
     for session, would in zip(sessions, would_be, strict=True):
-        for line in outlook(session, would, missing=session.run_count - len(session.usable_runs())):
+        for line in describe_plan(session, would, missing=session.run_count - len(session.usable_runs())):
             say(line)
-    for line in can_tell(sessions, tests):
+    for line in describe_power(sessions, tests):
         say(line)
-    judged = parted(primary, [session.locustfile.stem for session in sessions])
+    judged = primary_by_scenario(primary, [session.locustfile.stem for session in sessions])
     for session, would in zip(sessions, would_be, strict=True):
         has_faults = any(arm["faults"] for arm in would)
         metrics = judged[session.locustfile.stem] or (() if has_faults else (METRICS[PRIMARY],))
-        for line in too_short(session, would, metrics):
+        for line in short_run_warnings(session, would, metrics):
             say(line)
-    for line in stands(sessions):
+    for line in decided_verdicts(sessions):
         say(line)
     return make(sessions, say)

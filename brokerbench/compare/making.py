@@ -68,7 +68,7 @@ def _would_run(text: str, arm: str) -> dict[str, Any]:
     raise UserError(f"{arm}: locust did not describe the run: leave out options such as --help or --list")
 
 
-def outlook(session: ComparisonSession, arms: list[dict[str, Any]], missing: int) -> list[str]:
+def describe_plan(session: ComparisonSession, arms: list[dict[str, Any]], missing: int) -> list[str]:
     """Describe the runs that will be made of one scenario, and their total duration."""
     runs, again = session.run_count, f" and {session.values[0]} again" if session.control else ""
     lines = [
@@ -76,11 +76,11 @@ def outlook(session: ComparisonSession, arms: list[dict[str, Any]], missing: int
         f"{', '.join(session.values)}{again}; {counted(session.blocks, 'block')}, {counted(runs, 'run')}"
         f"{_duration(arms, missing)}; in {session.folder}"
     ]
-    lines += [f"beside the {session.option}: {line}" for line in _beside(session, arms)]
+    lines += [f"beside the {session.option}: {line}" for line in _confounders(session, arms)]
     return lines + ([f"{runs - missing} of {runs} runs exist already"] if missing < runs else [])
 
 
-def _beside(session: ComparisonSession, arms: list[dict[str, Any]]) -> tuple[str, ...]:
+def _confounders(session: ComparisonSession, arms: list[dict[str, Any]]) -> tuple[str, ...]:
     """Return the other differences between the arms, before any run is made."""
     shapes = [
         Shape(
@@ -102,7 +102,7 @@ def _beside(session: ComparisonSession, arms: list[dict[str, Any]]) -> tuple[str
     return confounding_differences(session.option, shapes, cores, nearest)
 
 
-def can_tell(sessions: Sequence[ComparisonSession], tests: int) -> list[str]:
+def describe_power(sessions: Sequence[ComparisonSession], tests: int) -> list[str]:
     """Describe the verdicts that the blocks can give. ``tests``: the number that Holm covers."""
     needed = needed_blocks(tests)
     needs = f"{counted(tests, 'test')} against {sessions[0].values[0]}: a verdict needs {needed} blocks"
@@ -115,7 +115,9 @@ def can_tell(sessions: Sequence[ComparisonSession], tests: int) -> list[str]:
     return [needs, *described]
 
 
-def too_short(session: ComparisonSession, arms: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> list[str]:
+def short_run_warnings(
+    session: ComparisonSession, arms: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]
+) -> list[str]:
     """Return a sentence for each percentile that needs longer runs, with a sufficient length.
 
     ``arms``: output of each arm's dry run. ``metrics``: the figures that will be judged.
@@ -138,7 +140,7 @@ def too_short(session: ComparisonSession, arms: Sequence[Mapping[str, Any]], met
     return lines
 
 
-def stands(sessions: Sequence[ComparisonSession]) -> list[str]:
+def decided_verdicts(sessions: Sequence[ComparisonSession]) -> list[str]:
     """Return the verdicts that more blocks will not change. Raises ValueError for an unreadable file of verdicts."""
     return [
         f"{verdict.scenario}: {verdict.arm} is {verdict.word} in {verdict.figure} by {verdict.blocks} blocks, and more "

@@ -132,7 +132,7 @@ class ComparisonSession:
 
     def _content(self) -> str:
         content: dict[str, object] = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values}
-        content |= {"options": deciding(self.common_options)} | ({"control": True} if self.control else {})
+        content |= {"options": without_start_timeout(self.common_options)} | ({"control": True} if self.control else {})
         return json.dumps(content | {"files": self._files()}, indent=2)
 
     def _files(self) -> dict[str, str]:
@@ -151,7 +151,9 @@ def planned(request: ComparisonRequest, tests: int) -> ComparisonSession:
     locustfile = locustfile_of(request.scenario)
     common = (*request.common_options, *(("-t", request.run_time) if request.run_time else ()))
     _check_others(option, common)
-    text = json.dumps([locustfile.name, option, values, deciding(common), *(["control"] if request.control else [])])
+    text = json.dumps(
+        [locustfile.name, option, values, without_start_timeout(common), *(["control"] if request.control else [])]
+    )
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     name = request.session or f"{locustfile.stem[:LONGEST_STEM]}-{option}-{digest}"
     if Path(name).name != name or not name.isprintable() or len(name) > LONGEST_NAME:
@@ -165,7 +167,7 @@ def planned(request: ComparisonRequest, tests: int) -> ComparisonSession:
     )
 
 
-def deciding(options: Sequence[str]) -> tuple[str, ...]:
+def without_start_timeout(options: Sequence[str]) -> tuple[str, ...]:
     """Return the options of every run without the start timeout, which changes no figure.
 
     So a comparison whose brokers took too long can continue with a longer timeout.

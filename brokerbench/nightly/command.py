@@ -38,7 +38,7 @@ class NightRequest:
         return self.runs / f"nightly-{self.name}"
 
 
-def a_night(request: NightRequest, say: Say) -> Night:
+def run_night(request: NightRequest, say: Say) -> Night:
     """Make the missing runs, check all gates, and write the files. Ctrl-C ends the process with status 130."""
     _check(request)
     planned = sessions(request.plan, request.folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 from brokerbench.compare.making import Say, check, duration_s, make
 from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, ComparisonSession, planned, require_free
 from brokerbench.errors import sentence
-from brokerbench.nightly.plan import TOPOLOGY, Benchmark, NightlyPlan, refused
+from brokerbench.nightly.plan import TOPOLOGY, Benchmark, NightlyPlan, rejection_message
 from brokerbench.progress import duration_text
 from records.errors import UserError
 from reports.comparison.arms import arm_name
@@ -83,7 +83,9 @@ def begin(path: Path, plan: NightlyPlan, night: Sequence[Planned], say: Say) -> 
         try:
             arms = check(comparison.session)
         except UserError as error:
-            raise UserError(refused(path, plan, comparison.benchmark, f"{comparison.name}: {error}")) from None
+            raise UserError(
+                rejection_message(path, plan, comparison.benchmark, f"{comparison.name}: {error}")
+            ) from None
         took_s += duration_s(arms, comparison.session.run_count - len(comparison.session.usable_runs()))
     for comparison in night:  # only after all checks: a rejected plan leaves no folder
         comparison.session.begin()

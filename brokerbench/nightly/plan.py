@@ -231,7 +231,7 @@ def read(path: Path) -> NightlyPlan:
     return plan
 
 
-def refused(path: Path, plan: NightlyPlan, benchmark: Benchmark, why: str) -> str:
+def rejection_message(path: Path, plan: NightlyPlan, benchmark: Benchmark, why: str) -> str:
     """Return why a run of a benchmark is rejected, in terms of the plan, with the location in the plan.
 
     ``plan``: the executed plan, so perhaps a shortened one.

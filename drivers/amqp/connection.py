@@ -21,7 +21,7 @@ from drivers.amqp.receiving import Receiving
 from drivers.amqp.sending import Sending
 from drivers.amqp.transactions import AmqpTransaction, AmqpTransactions
 from drivers.amqp.wire import AmqpWire, Call
-from drivers.broker_errors import hops, out_of_reach, turned_away, went_away
+from drivers.broker_errors import ended_before_answer, hops, login_rejected, unreachable_broker
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -107,10 +107,10 @@ class AmqpConnection:
             self._open = not self._gone
         if not self._open or not self._welcome.at_ns:
             where, wire = f"{self.broker} at {self._address}", self._wire
-            raise went_away(where, wire.reason, self._port_meant(), wire.hung_up)
+            raise ended_before_answer(where, wire.reason, self._port_meant(), wire.hung_up)
 
     def _failed(self, problem: str) -> ConnectFailed:
-        return out_of_reach(f"{self.broker} at {self._address}", problem, self._port_meant())
+        return unreachable_broker(f"{self.broker} at {self._address}", problem, self._port_meant())
 
     def _port_meant(self) -> str:
         return "AMQP port for TLS" if self._address.tls else "AMQP port"
@@ -121,7 +121,7 @@ class AmqpConnection:
         return self._failed(f"could not be reached: {error}")
 
     def _turned_away(self, username: str, refusal: str) -> DriverError:
-        return turned_away(f"{self.broker} at {self._address}", username, refusal)
+        return login_rejected(f"{self.broker} at {self._address}", username, refusal)
 
     def close(self) -> None:
         """Close politely, within a limited time, even on a frozen broker. A callback closes without waiting."""

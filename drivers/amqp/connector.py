@@ -14,7 +14,7 @@ from drivers.amqp.addresses import AMQP_OPTIONS, read_address
 from drivers.amqp.connection import AmqpConnection
 from drivers.amqp.messages import Incoming
 from drivers.amqp.receiving import Receiving
-from drivers.broker_errors import answered, nothing_sent
+from drivers.broker_errors import answered, ignore_outcome
 from drivers.client.client import MakesPythonClients
 from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Refused
 from topologies.model.endpoints import Credentials, Endpoint
@@ -77,7 +77,7 @@ class AmqpConnector(MakesPythonClients):
             endpoint,
             credentials,
             client_id="",
-            on_settled=nothing_sent,
+            on_settled=ignore_outcome,
             on_lost=on_lost,
         )
         connection = answered(log_in, timeout_s)

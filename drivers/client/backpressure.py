@@ -69,7 +69,7 @@ class Readiness:
             self._released_ns = max(self._released_ns, ended_ns)
         self._wrote_ns, self._last_due_ns = ended_ns, due_ns
 
-    def catches_up(self, now_ns: int) -> bool:
+    def is_catching_up(self, now_ns: int) -> bool:
         """Whether the producer still sends messages that became due while the brokers held it back."""
         last_due_ns = self._last_due_ns
         return last_due_ns is not None and last_due_ns < self._held_until_ns and now_ns < self._catch_up_ns

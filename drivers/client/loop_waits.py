@@ -10,8 +10,8 @@ gevent has not patched, `due_timer` is None.
 
 An idle core takes 0.1 to 0.3 ms to wake a process, and creating a message takes 0.1 ms. So the timer wakes a greenlet
 up to `LEAD_NS` early. The greenlet creates its message and then reads the clock until the message is due
-(`drivers.client.pacing.until_due`). At high rates this reading would take a core from the brokers, so it has a budget:
-`SPIN_SHARE` of the time. Without budget the timer wakes at the due time.
+(`drivers.client.pacing.wait_until_due`). At high rates this reading would take a core from the brokers, so it has a
+budget: `SPIN_SHARE` of the time. Without budget the timer wakes at the due time.
 """
 
 import ctypes

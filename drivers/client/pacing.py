@@ -13,7 +13,7 @@ LEAD_NS = 350_000
 """A producer may be woken this long before its message is due, to create the message."""
 
 
-def until_due(due_ns: int, clock: Callable[[], int]) -> None:
+def wait_until_due(due_ns: int, clock: Callable[[], int]) -> None:
     """Read the clock until ``due_ns``, for a producer that was woken early; return at once if it is over `LEAD_NS`
     away."""
     while 0 < due_ns - clock() <= LEAD_NS:

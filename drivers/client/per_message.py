@@ -22,7 +22,7 @@ from drivers.client.contract import (
     ScheduledSend,
     Settled,
 )
-from drivers.client.pacing import until_due
+from drivers.client.pacing import wait_until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome
 from records.writer import Recorder
@@ -90,7 +90,7 @@ class PerMessageProducer(ScheduleLoop):
     def send_batch(self, sends: Sequence[ScheduledSend]) -> None:
         """Begin to send messages that are due, each over its own connection. Returns at once."""
         for send in sends:
-            until_due(send.due_ns, self._clock)
+            wait_until_due(send.due_ns, self._clock)
             with self._changed:
                 if self._closed:
                     return

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 
 from drivers.client.backpressure import BlockedDetector
 from drivers.client.contract import NO_STATISTICS, LoadStatistics, ProducerSettings, ScheduledSend, Settled
-from drivers.client.pacing import until_due
+from drivers.client.pacing import wait_until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome, Outgoing
 from drivers.failover.client_connection import ClientConnection
@@ -249,11 +249,11 @@ class Producer(ScheduleLoop):
     def _when_due(self, attempts: list[SendAttempt]) -> list[Outgoing]:
         """Return their messages, once they are due: they are created just before."""
         messages = [self._outgoing(attempt) for attempt in attempts]
-        until_due(attempts[-1].due_ns, self._access.clock)
+        wait_until_due(attempts[-1].due_ns, self._access.clock)
         return messages
 
     def _never_written(self, attempts: list[SendAttempt], reason: str) -> None:
-        until_due(attempts[-1].due_ns, self._access.clock)
+        wait_until_due(attempts[-1].due_ns, self._access.clock)
         self._note_ready(attempts)
         for attempt in attempts:
             attempt.sent_ns = self._access.clock()

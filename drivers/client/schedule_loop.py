@@ -39,7 +39,7 @@ class ScheduleLoop:
         """See `drivers.client.contract.ScheduledProducer`."""
         since_ns, now_ns = self._writing_since_ns, self._clock()
         writes_long = since_ns > 0 and now_ns - since_ns > LONG_WRITE_NS
-        return self._was_blocked or writes_long or self._readiness.catches_up(now_ns)
+        return self._was_blocked or writes_long or self._readiness.is_catching_up(now_ns)
 
     @property
     def outstanding(self) -> int:

@@ -58,7 +58,7 @@ REFUSED: Mapping[str, str] = {
 CORE_OPTIONS = SUPPORTED | REFUSED.keys()
 
 
-def misread(name: str, value: str) -> str:
+def accepted_form(name: str, value: str) -> str:
     """Return the accepted form of a supported option's value; empty if the value has it. Core's client reports no
     such error."""
     if name in SWITCHES:

@@ -93,7 +93,7 @@ def begin(uri: FailoverUri, rng: Random) -> State:
     return _new_pass(uri, state, rng)
 
 
-def slept(uri: FailoverUri, state: State, rng: Random) -> State:
+def after_sleep(uri: FailoverUri, state: State, rng: Random) -> State:
     """Start a new pass, in a new order, after a sleep."""
     return _new_pass(uri, state, rng)
 

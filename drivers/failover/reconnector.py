@@ -81,7 +81,7 @@ class Reconnector:
         self._wake = threading.Event()  # the connection was lost, or the client should close
         self._closing = threading.Event()
         self._last: ClientConnection | None = None  # the last connection that came into use
-        self._attempts = ConnectionAttempts(client, self._went)
+        self._attempts = ConnectionAttempts(client, self._end_connection)
         self._ender = ConnectionEnder(client, self._changed, close_timeout_s)
         self._worker = threading.Thread(target=self._follow, name=client.name, daemon=True)
 
@@ -178,7 +178,7 @@ class Reconnector:
             case reconnect.Sleep(ms):
                 self._sleep(ms)
                 self._uri = self._updated_uris.refresh()
-                return reconnect.slept(self._uri, state, self._rng), None
+                return reconnect.after_sleep(self._uri, state, self._rng), None
             case reconnect.Poll(ms, servers) if connection:
                 return self._pause_and_poll(state, connection, ms, servers)
             case _:
@@ -242,7 +242,7 @@ class Reconnector:
             return reconnect.lost(self._uri, state, self._rng, reason), None
         return reconnect.poll_failed(self._uri, state), current
 
-    def _went(self, connection: ClientConnection, reason: str) -> None:
+    def _end_connection(self, connection: ClientConnection, reason: str) -> None:
         connection.gone = True
         self._broke(connection, reason)
 
@@ -346,7 +346,7 @@ class ConnectionAttempts:
 
     def __init__(self, client: ReconnectedClient, went: Callable[[ClientConnection, str], None]) -> None:
         self._client, self._name, self._clock = client, client.name, client.clock
-        self._went = went
+        self._end_connection = went
         self._doubted: dict[str, str] = {}  # by address: why its certificate was not trusted at the last attempt
 
     def make(self, server: ServerUri, *, ever_connected: bool) -> tuple[ClientConnection | None, Failure]:
@@ -354,7 +354,7 @@ class ConnectionAttempts:
         connection, began_ns, failure = ClientConnection(self._client.broker_of(server)), self._clock(), Failure()
         self._doubted.pop(server.address, None)
         try:
-            connection.carry(self._client.connect(server, partial(self._went, connection)))
+            connection.carry(self._client.connect(server, partial(self._end_connection, connection)))
             return connection, failure
         except Untrusted as error:
             failure = Failure(str(error), cause=Cause.UNTRUSTED)

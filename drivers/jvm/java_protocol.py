@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote_plus
 
-from drivers.failover.core_options import REFUSED, misread
+from drivers.failover.core_options import REFUSED, accepted_form
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import NO_LIMIT, FailoverOptions, FailoverUri
 
@@ -89,7 +89,7 @@ def refusals(uri: FailoverUri) -> Iterator[str]:
     for name, value in uri.core:
         if name in REFUSED:
             yield f"option {name} is not honoured by CORE clients: {REFUSED[name]}; remove it"
-        elif rule := misread(name, value):
+        elif rule := accepted_form(name, value):
             yield f"option {name}={value} of Core's is not valid; write {rule}"
     if uri.core and uri.explicit:
         failover_option, core_option = sorted(uri.explicit)[0], uri.core[0][0]

@@ -15,7 +15,14 @@ from typing import cast
 
 from stomp.utils import Frame
 
-from drivers.broker_errors import hops, no_selector, no_such_place, out_of_reach, turned_away, went_away
+from drivers.broker_errors import (
+    ended_before_answer,
+    hops,
+    login_rejected,
+    no_selector,
+    no_such_place,
+    unreachable_broker,
+)
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -137,17 +144,17 @@ class StompConnection:
             return self._open
 
     def _unreachable(self, problem: str) -> ConnectFailed:
-        return out_of_reach(f"{self.broker} at {self._address}", problem, self._port_meant())
+        return unreachable_broker(f"{self.broker} at {self._address}", problem, self._port_meant())
 
     def _gone_away(self) -> ConnectFailed:
         wire = self._wire
-        return went_away(f"{self.broker} at {self._address}", wire.reason, self._port_meant(), wire.hung_up)
+        return ended_before_answer(f"{self.broker} at {self._address}", wire.reason, self._port_meant(), wire.hung_up)
 
     def _port_meant(self) -> str:
         return "STOMP port for TLS" if self._address.tls else "STOMP port"
 
     def _turned_away(self, username: str, words: str) -> DriverError:
-        return turned_away(f"{self.broker} at {self._address}", username, words)
+        return login_rejected(f"{self.broker} at {self._address}", username, words)
 
     def close(self) -> None:
         """Close politely, within a limited time, even on a frozen broker. A callback closes without waiting."""

@@ -8,7 +8,7 @@ import threading
 import time
 from functools import partial
 
-from drivers.broker_errors import answered, nothing_sent
+from drivers.broker_errors import answered, ignore_outcome
 from drivers.client.client import MakesPythonClients
 from drivers.contract import (
     EXPIRED_CAUSE,
@@ -89,7 +89,7 @@ class StompConnector(MakesPythonClients):
             endpoint,
             credentials,
             client_id="",
-            on_settled=nothing_sent,
+            on_settled=ignore_outcome,
             on_lost=on_lost,
         )
         connection = answered(log_in, timeout_s)

@@ -64,7 +64,7 @@ class Beats:
             (period_s for period_s in (self.send_every_s / 4, self.silent_after_s / 10) if period_s), default=0.0
         )
 
-    def beat_due(self, quiet_s: float) -> bool:
+    def needs_heartbeat(self, quiet_s: float) -> bool:
         """Whether to write now, after ``quiet_s`` without a write: early, as the broker grants no grace period."""
         return 0 < self.send_every_s <= 2 * quiet_s
 

@@ -210,7 +210,7 @@ class StompWire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             now_s = time.monotonic()
             if beats.silent(now_s - self._heard_s) and not self._ready(select.POLLIN, 0):
                 self.lose(f"no heart-beat from the broker for {now_s - self._heard_s:.1f} s")
-            elif beats.beat_due(now_s - self._written_s):
+            elif beats.needs_heartbeat(now_s - self._written_s):
                 with contextlib.suppress(ConnectionError):
                     self.write_soon(b"\n", 0)
 

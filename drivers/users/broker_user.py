@@ -19,7 +19,7 @@ from drivers.users.declared_settings import kind_of, names_taken_by, settings_of
 from drivers.users.fixed_settings import SettingsMeta
 from drivers.users.session import Session, session_of
 from records.client_steps import parse_client_steps
-from records.destination_pattern import expanded, share_of
+from records.destination_pattern import expand_names, share_of
 
 LOOK_EVERY_S = 1.0
 CONNECT_EVERY_S = 0.005
@@ -104,7 +104,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
     @classmethod
     def destination_names(cls) -> tuple[str, ...]:
         """Return all destinations of the class. ValueError for a number or a pattern that makes none."""
-        return expanded(cls.destination, cls.destinations)
+        return expand_names(cls.destination, cls.destinations)
 
     @classmethod
     def takes_turns(cls) -> bool:

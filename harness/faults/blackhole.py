@@ -24,7 +24,7 @@ class BlackholeLink(LinkFault):
         self.proxies(runtime).swallow(self.target)
 
     def end(self, runtime: Runtime) -> None:
-        self.proxies(runtime).swallow_no_more(self.target)
+        self.proxies(runtime).stop_swallowing(self.target)
 
     def in_effect(self, probe: Probe) -> bool:
         return probe.link_is_silent(self.target)

@@ -155,7 +155,7 @@ class Fault(ABC):
         """
         return None
 
-    def aimed_at(self, target: str) -> Self:
+    def with_target(self, target: str) -> Self:
         """Return the same fault with ``target`` as its broker or link."""
         return replace(self, target=target)
 

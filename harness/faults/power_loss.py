@@ -78,7 +78,7 @@ class PowerLoss(BrokerTakenDown):
 def each_broker(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Return the faults, with each power loss of several brokers split into one fault per broker. Pure."""
     return tuple(
-        fault.aimed_at(target)
+        fault.with_target(target)
         for fault in faults
         for target in (fault.target.split(AND) if isinstance(fault, PowerLoss) else (fault.target,))
     )

@@ -109,7 +109,7 @@ class FaultSchedule:
         """Return the brokers that will join and have not been started yet."""
         return frozenset(self._not_joined)
 
-    def gone_for_good(self) -> frozenset[str]:
+    def down_forever(self) -> frozenset[str]:
         """Return the brokers that a fault has taken down forever."""
         return frozenset(self._gone)
 

@@ -73,7 +73,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
     parser.set_defaults(topology=scenario.default_topology)
 
 
-def given_elsewhere(parser: Any, command: Sequence[str]) -> list[str]:
+def options_set_elsewhere(parser: Any, command: Sequence[str]) -> list[str]:
     """Return the options from environment variables or locust.conf, as words to append to ``command``.
 
     Only options that repeat the run are returned. Other options may contain secrets, such as LOCUST_WEB_LOGIN.

@@ -168,8 +168,8 @@ def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
         group = groups[fault.target]
         entries = [broker for broker in group.enter_at if not broker.standby_of]
         if fault.joins:
-            return fault.aimed_at(entries[-1].name)
-        return fault.aimed_at((entries[0] if "randomize=false" in group.failover else chance.choice(entries)).name)
+            return fault.with_target(entries[-1].name)
+        return fault.with_target((entries[0] if "randomize=false" in group.failover else chance.choice(entries)).name)
     raise UserError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no broker {fault.target!r}"
         f"{_instead(fault.target, [*brokers, *groups])} has {', '.join(brokers)}, and the groups {', '.join(groups)}"
@@ -183,7 +183,7 @@ def _aimed_at_link(fault: Fault, topology: Topology, chance: random.Random) -> F
         return fault
     entries = {broker for group in topology.groups if group.name == fault.target for broker in group.enter_at}
     if at_group := [link.name for link in topology.links if {link.opened_by, link.to} & entries]:
-        return fault.aimed_at(chance.choice(at_group))
+        return fault.with_target(chance.choice(at_group))
     have = f"{', '.join(names[:MOST_NAMES])}{' …' if names[MOST_NAMES:] else ''}"
     raise UserError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no link {fault.target!r}"

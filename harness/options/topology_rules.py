@@ -28,7 +28,7 @@ from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.model.paths import Path
 from topologies.model.spelling import nearest
 from topologies.model.topology import Topology
-from topologies.model.validation import active, out_of_reach
+from topologies.model.validation import active, unreachable_pairs
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import external_of
 from topologies.runtimes.external.credentials import CredentialsUnusable
@@ -353,7 +353,7 @@ def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterato
     if (producers, consumers) != (PRODUCERS, CONSUMERS):
         begins, ends = (active(topology.group(name).enter_at) for name in (producers, consumers))
         pairs = ((begin.name, end.name) for begin, end in product(begins, ends))
-        yield from out_of_reach(pairs, topology.brokers, topology.links)
+        yield from unreachable_pairs(pairs, topology.brokers, topology.links)
 
 
 def _sentence(topology: Topology, destination: str, stopped: Sequence[Path], and_more: str) -> str:

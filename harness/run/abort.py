@@ -68,7 +68,7 @@ class AbortWatch:
         since_ns = self._since_ns.setdefault(condition, now_ns)
         return ConditionState(condition, value, (now_ns - since_ns) / NS_PER_S)
 
-    def never_known(self) -> list[str]:
+    def never_evaluated(self) -> list[str]:
         """Return a sentence for each condition whose figure was unknown at every look."""
         return [
             f"--abort-on '{condition}' was never evaluated: {condition.figure} was not known at any moment of the load"

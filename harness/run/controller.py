@@ -28,7 +28,7 @@ from harness.run.drain import (
     STUCK_AFTER_S,
     TIMES_OF_WORK,
     DrainLimits,
-    until_still,
+    wait_until_still,
 )
 from harness.run.leftovers import Subscribers
 from harness.run.load import Load, failed_user_sentences
@@ -133,7 +133,7 @@ class RunController:
                 self.plan.exchanges,
                 started=lambda: self.run_record.ended("up"),
                 not_joined=self.faults.not_joined,
-                gone=self.faults.gone_for_good,
+                gone=self.faults.down_forever,
             )
             self.run_record.ended("prove")
             self._describe()
@@ -188,7 +188,7 @@ class RunController:
         self.load.end()
         parts = (self.load_generators, self.brokers, self.run_record)
         limits = self._drain_limits()
-        if not until_still(*parts, limits, self._given_up):
+        if not wait_until_still(*parts, limits, self._given_up):
             return
         self.run_record.phases(drain_ended_ns=time.perf_counter_ns())
         self.run_record.ended("drain")
@@ -249,7 +249,7 @@ class RunController:
         processes = tuple(with_rows(info, self.recorder) if info.name == own else info for info in processes)
         self.load.trouble(brokers=False)
         self._late_rows()
-        for broker in sorted(self.faults.gone_for_good()):
+        for broker in sorted(self.faults.down_forever()):
             self.run_record.warning(NEVER_BACK.format(broker))
         for note in (*self.faults.not_due, *self.load_generators.tally().notes):
             self.run_record.warning(note)
@@ -286,7 +286,7 @@ class RunController:
         """Record the figures of ``--abort-on`` as they were counted to the end, for comparison with the analysis."""
         conditions, values = self.load.abort.conditions, self.load_generators.tally().figures.values()
         self.run_record.update(live_figures={condition.figure: values[condition.figure] for condition in conditions})
-        for sentence in self.load.abort.never_known():
+        for sentence in self.load.abort.never_evaluated():
             self.run_record.warning(sentence)
 
     def _late_rows(self) -> bool:

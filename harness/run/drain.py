@@ -97,7 +97,7 @@ def still_for_s(observations: Sequence[Observation]) -> float:
     return last.at_s - since_s
 
 
-def until_still(
+def wait_until_still(
     load_generators: LoadGenerators,
     brokers: BrokerEnvironment,
     run_record: RunRecord,

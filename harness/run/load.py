@@ -127,7 +127,7 @@ class Load:
 
     def _anybody_sends(self) -> bool:
         """Whether a producer is left. If all producers have failed, it is recorded as a problem of the run."""
-        problem = nobody_sends(self._load_generators.tally(), self._plan.producers)
+        problem = all_producers_failed(self._load_generators.tally(), self._plan.producers)
         if problem:
             self._run_record.problem(problem)
         return not problem
@@ -269,7 +269,7 @@ def failed_user_sentences(tally: Tally, counts: Mapping[str, int]) -> Iterator[s
         )
 
 
-def nobody_sends(tally: Tally, producers: Mapping[str, int]) -> str:
+def all_producers_failed(tally: Tally, producers: Mapping[str, int]) -> str:
     """Return a problem if all producers have failed; '' while a producer still works."""
     failed = sum(tally.failed[user_class] for user_class in producers)
     if not failed or failed < sum(producers.values()):

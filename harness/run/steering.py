@@ -93,13 +93,18 @@ def step_counts(
     until_s, live = ends_s(steps)[-1], tally.live
     step, from_s = steps[-1], until_s - steps[-1].for_s
     seconds = judged_seconds(from_s, until_s)
-    latencies = within(live.seconds(DUE), seconds)
-    received, untimed = within(live.seconds(RECEIVED), seconds).total(), within(live.seconds(UNTIMED), seconds).total()
+    latencies = counts_within(live.seconds(DUE), seconds)
+    received, untimed = (
+        counts_within(live.seconds(RECEIVED), seconds).total(),
+        counts_within(live.seconds(UNTIMED), seconds).total(),
+    )
     scheduled = step.messages_in(range(seconds.start - from_s, seconds.stop - from_s))
     slack = ceil(most_astray(scheduled, producers, arrivals) * copies)
     due = owed(scheduled * copies, slack, 0 if untimed else latencies.total())
     later = range(until_s, max((*live.seconds(RECEIVED), *live.seconds(UNTIMED)), default=until_s) + 1)
-    received_later = within(live.seconds(RECEIVED), later).total() + within(live.seconds(UNTIMED), later).total()
+    received_later = (
+        counts_within(live.seconds(RECEIVED), later).total() + counts_within(live.seconds(UNTIMED), later).total()
+    )
     due_by_then = warm_up_messages + sum(step.messages for step in steps)
     slack_by_then = ceil(most_astray(due_by_then, producers, arrivals) * copies)
     return StepCounts(
@@ -112,7 +117,7 @@ def step_counts(
     )
 
 
-def within(counts: Mapping[int, Counter[int]], seconds: range) -> Counter[int]:
+def counts_within(counts: Mapping[int, Counter[int]], seconds: range) -> Counter[int]:
     """Return the sum of the counts of these seconds."""
     return sum((counts[second] for second in seconds if second in counts), Counter())
 
@@ -280,7 +285,7 @@ class ClientStepsWatch:
             return False
         self._judged += 1
         connected = tally.ready.total()
-        slow = too_slow(within(tally.live.seconds(DUE), range(from_s, until_s)), self._clients.p99_ms)
+        slow = too_slow(counts_within(tally.live.seconds(DUE), range(from_s, until_s)), self._clients.p99_ms)
         held = connected >= step.clients and not slow
         verdict = "no limit exceeded so far" if held else "not held, so the load ends"
         why = f"{connected:,} connected{'; ' * bool(slow)}{slow}"

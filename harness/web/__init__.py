@@ -63,7 +63,7 @@ class Web:
 
     def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command line that repeats the current run, with the form's fields."""
-        return form.again(command, self._base, self._environment.parsed_options, self._fields)
+        return form.repeating_command(command, self._base, self._environment.parsed_options, self._fields)
 
     # -- Locust's own buttons --------------------------------------------------------------------------------------
 

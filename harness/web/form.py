@@ -70,7 +70,9 @@ def check_users(text: str | None, shown: Iterable[int], counts: Mapping[str, int
     )
 
 
-def again(command: Iterable[str], base: Namespace, chosen: Namespace, fields: Iterable[str]) -> tuple[str, ...]:
+def repeating_command(
+    command: Iterable[str], base: Namespace, chosen: Namespace, fields: Iterable[str]
+) -> tuple[str, ...]:
     """Return the command line that repeats a run of the form; of two equal options, the last one counts."""
     arguments = [*command, "--headless"]
     for name in sorted(fields):

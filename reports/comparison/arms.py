@@ -12,7 +12,7 @@ from records.option_roles import ARM_FIELDS, ArmField
 from reports.comparison.conditions import (
     Difference,
     Value,
-    alike,
+    are_alike,
     conditions_of_each,
     differences,
     essence,
@@ -192,7 +192,12 @@ def _require_alike(reference: Design, compared: Design) -> None:
     here, there = conditions_of_each([reference_run.info, compared_run.info])
     for field in here:
         must_agree = field in ALIKE or field.startswith(ALIKE_BEGIN)
-        if must_agree and field in there and field != reference.field and not alike(field, here[field], there[field]):
+        if (
+            must_agree
+            and field in there
+            and field != reference.field
+            and not are_alike(field, here[field], there[field])
+        ):
             raise UserError(
                 f"{field} is {shown(there[field])} in {compared_run.name}, but {shown(here[field])} in "
                 f"{reference_run.name}: it must be equal in the runs of all scenarios of a page, unless you use "
@@ -201,12 +206,12 @@ def _require_alike(reference: Design, compared: Design) -> None:
 
 
 def primary_of_each(primary: Sequence[str], designs: Mapping[str, Design]) -> dict[str, tuple[Metric, ...]]:
-    """Return the figures to judge in each scenario; see `parted`. UserError."""
-    named = parted(primary, list(designs))
+    """Return the figures to judge in each scenario; see `primary_by_scenario`. UserError."""
+    named = primary_by_scenario(primary, list(designs))
     return {scenario: named[scenario] or _default(scenario_design) for scenario, scenario_design in designs.items()}
 
 
-def parted(primary: Sequence[str], scenarios: Sequence[str]) -> dict[str, tuple[Metric, ...]]:
+def primary_by_scenario(primary: Sequence[str], scenarios: Sequence[str]) -> dict[str, tuple[Metric, ...]]:
     """Return the figures named for each scenario: ``failover:recovery.outage_ms.max``, or without scenario for all.
 
     UserError for an unknown figure or scenario, or more than three for one scenario.

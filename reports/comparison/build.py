@@ -11,7 +11,7 @@ from pathlib import Path
 from records.run import RunInfo
 from reports.comparison.arms import Arm, designs_by_scenario, primary_of_each
 from reports.comparison.charts import band_table, charts_of
-from reports.comparison.comparison import Comparison, JudgedDesign, Test, compare, let_stand
+from reports.comparison.comparison import Comparison, JudgedDesign, Test, compare, keep_first_verdicts
 from reports.comparison.conditions import OVERLAY, conditions, shown
 from reports.comparison.confounders import confounder_lines
 from reports.comparison.forms import document_text, markdown
@@ -55,7 +55,8 @@ def compared(wanted: ComparisonInput) -> tuple[Comparison, ...]:
     )
     nearest = wanted.nearest_equal([arm.runs[0].info for arm in comparisons[0].design.arms])
     return tuple(
-        let_stand(replace(comparison, nearest=nearest), wanted.standing_verdicts) for comparison in comparisons
+        keep_first_verdicts(replace(comparison, nearest=nearest), wanted.standing_verdicts)
+        for comparison in comparisons
     )
 
 

@@ -268,7 +268,7 @@ def _question_of_test(comparison: Comparison, test: Test) -> tuple[str, str, str
     return comparison.scenario, test.figure.metric.path, *names, comparison.same_within
 
 
-def let_stand(comparison: Comparison, standing_verdicts: Sequence[FirstVerdict]) -> Comparison:
+def keep_first_verdicts(comparison: Comparison, standing_verdicts: Sequence[FirstVerdict]) -> Comparison:
     """Return the comparison with the verdicts from before blocks were added or replaced.
 
     ``standing_verdicts``: earlier verdicts of the session. Runs from several sessions form another comparison.

@@ -110,7 +110,7 @@ def differences(runs: Sequence[AnalysedRun]) -> dict[str, Difference]:
     differing: dict[str, Difference] = {}
     for further_run, here in zip(further_runs, of_others, strict=True):
         for field in (*reference, *(name for name in here if name not in reference)):
-            if field not in differing and not alike(field, reference.get(field), here.get(field)):
+            if field not in differing and not are_alike(field, reference.get(field), here.get(field)):
                 differing[field] = Difference(
                     field, further_run.name, here.get(field), first_run.name, reference.get(field)
                 )
@@ -131,7 +131,7 @@ def essence(field: str, value: Value) -> Value:
     return value.rpartition(" ")[2] if field == OVERLAY and isinstance(value, str) else value
 
 
-def alike(field: str, first_value: Value, second_value: Value) -> bool:
+def are_alike(field: str, first_value: Value, second_value: Value) -> bool:
     """Whether two values count as equal, including some that only one run has.
 
     A version that only one run has belongs to a product that the other run's topology does not use. A machine field

@@ -54,7 +54,7 @@ def heatmap(latency: pa.Table, backdrop: Backdrop, measure: str = DUE) -> Heatma
     histogram_by_step = by_step(select(latency, measure=measure), backdrop)
     steps = tuple(backdrop.starts)
     edges = fine_edges(histogram_by_step.values())
-    columns = [binned(histogram_by_step.get(start, Histogram(())), edges) for start in steps]
+    columns = [count_in_bins(histogram_by_step.get(start, Histogram(())), edges) for start in steps]
     counts = tuple(tuple(column[row] for column in columns) for row in range(max(0, len(edges) - 1)))
     return Heatmap(steps, edges, counts, backdrop)
 
@@ -69,7 +69,7 @@ def fine_edges(histograms: Iterable[Histogram]) -> tuple[float, ...]:
     return tuple(10 ** (power / BINS_PER_DECADE) for power in range(low, high + 1))
 
 
-def binned(histogram: Histogram, edges: tuple[float, ...]) -> list[int]:
+def count_in_bins(histogram: Histogram, edges: tuple[float, ...]) -> list[int]:
     """Counts of the bins between the edges, lower edge included."""
     counts = [0] * max(0, len(edges) - 1)
     for ms, count in histogram.pairs:
@@ -87,7 +87,7 @@ def heatmap_table(latency: pa.Table, backdrop: Backdrop, measure: str = DUE) -> 
     edges = coarse_edges(histogram_by_step.values())
     bins = tuple(Column(f"below {significant(edge, 2)} ms", 0) for edge in edges[1:])
     rows = tuple(
-        (float(start), *binned(histogram_by_step[start], edges))
+        (float(start), *count_in_bins(histogram_by_step[start], edges))
         for start in coarse.starts
         if start in histogram_by_step
     )

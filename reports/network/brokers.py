@@ -38,7 +38,7 @@ def connections_over_time(table: pa.Table, brokers: Sequence[str], backdrop: Bac
             for broker in _named(brokers, series)
         )
         panels.append(Panel(group, lines))
-    shown = mute_all_but_the_liveliest(tuple(panels))
+    shown = mute_quiet_lines(tuple(panels))
     return TimeSeries(tuple(backdrop.starts), shown, "connections", backdrop)
 
 
@@ -58,7 +58,7 @@ def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop
             if broker in series:
                 style = style_of(broker, brokers) if len(queues) == 1 else len(lines)
                 lines.append(Line(f"{queue} at {broker}", highest_of_steps(series[broker], backdrop), style))
-    panels = mute_all_but_the_liveliest((Panel("", tuple(lines)),))
+    panels = mute_quiet_lines((Panel("", tuple(lines)),))
     return TimeSeries(tuple(backdrop.starts), panels, "messages", backdrop)
 
 
@@ -75,7 +75,7 @@ def cpu(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Time
     named = (
         (Panel("used", tuple(lines)), Panel("waited for a core", tuple(waits))) if waits else (Panel("", tuple(lines)),)
     )
-    return TimeSeries(tuple(backdrop.starts), mute_all_but_the_liveliest(named), "% of one core", backdrop, decimals=1)
+    return TimeSeries(tuple(backdrop.starts), mute_quiet_lines(named), "% of one core", backdrop, decimals=1)
 
 
 def _process_lines(rows: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> list[Line]:
@@ -95,7 +95,7 @@ def heap(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> Tim
         for broker in _named(brokers, series)
         if broker in series
     )
-    panels = mute_all_but_the_liveliest((Panel("", lines),))
+    panels = mute_quiet_lines((Panel("", lines),))
     return TimeSeries(tuple(backdrop.starts), panels, "MiB", backdrop, decimals=0)
 
 
@@ -117,7 +117,7 @@ def style_of(broker: str, brokers: Sequence[str]) -> int:
     return list(brokers).index(broker) if broker in brokers else len(brokers)
 
 
-def mute_all_but_the_liveliest(panels: tuple[Panel, ...]) -> tuple[Panel, ...]:
+def mute_quiet_lines(panels: tuple[Panel, ...]) -> tuple[Panel, ...]:
     """Mute the calmest lines beyond eight names. Colours are the same in all panels; the table has all lines."""
     moves: dict[str, float] = {}
     for line in (line for panel in panels for line in panel.lines):
@@ -125,10 +125,10 @@ def mute_all_but_the_liveliest(panels: tuple[Panel, ...]) -> tuple[Panel, ...]:
     if len(moves) <= MOST_LINES:
         return panels
     liveliest = sorted(sorted(moves, key=lambda name: -moves[name])[: MOST_LINES - 1], key=list(moves).index)
-    return tuple(Panel(panel.name, tuple(_muted_unless(line, liveliest) for line in panel.lines)) for panel in panels)
+    return tuple(Panel(panel.name, tuple(_mute_unless(line, liveliest) for line in panel.lines)) for panel in panels)
 
 
-def _muted_unless(line: Line, liveliest: list[str]) -> Line:
+def _mute_unless(line: Line, liveliest: list[str]) -> Line:
     if line.name not in liveliest:
         return replace(line, muted=True)
     return replace(line, style=liveliest.index(line.name))

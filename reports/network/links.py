@@ -92,7 +92,7 @@ def _rows(link: LinkInfo, figures: Figures) -> Iterator[tuple[Cell, ...]]:
             median,
             span,
             link.bandwidth_kb_per_s or None,
-            _once(link, figures, metric),
+            _single_figure(link, figures, metric),
         )
 
 
@@ -115,11 +115,11 @@ def link_doubts(run: RunInfo, resources: pa.Table) -> Iterator[str]:
 
 
 def _round_trip_ms(link: LinkInfo, figures: Figures, metric: str) -> float | None:
-    took_ns = _once(link, figures, f"round_trip_{metric}_ns")
+    took_ns = _single_figure(link, figures, f"round_trip_{metric}_ns")
     return None if took_ns is None else took_ns / NS_PER_MS
 
 
-def _once(link: LinkInfo, figures: Figures, metric: str) -> int | None:
+def _single_figure(link: LinkInfo, figures: Figures, metric: str) -> int | None:
     """A figure that is measured once a run."""
     return next(iter(figures.get(metric, {}).get(link.name, {}).values()), None)
 

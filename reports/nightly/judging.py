@@ -80,7 +80,7 @@ class _GateTest:
     p: float
 
 
-def judged(cells: Sequence[NightlyCell]) -> tuple[GateResult, ...]:
+def judge_gates(cells: Sequence[NightlyCell]) -> tuple[GateResult, ...]:
     """A result for each gate and candidate, in the order of the cells."""
     gate_tests = [
         _gate_test(cell, gate, figure) for cell in cells for gate in cell.gates for figure in _figures(cell, gate)
@@ -253,7 +253,7 @@ class Night:
 
 
 def night(name: str, plan: str, cells: Sequence[NightlyCell], environment: str = "") -> Night:
-    return Night(name, plan, tuple(cells), judged(cells), environment)
+    return Night(name, plan, tuple(cells), judge_gates(cells), environment)
 
 
 def answer(night: Night) -> str:

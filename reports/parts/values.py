@@ -130,7 +130,7 @@ def cell(value: Cell, decimals: int | None) -> str:
     return f"{value:,.6g}" if decimals == ANY else f"{value:,.{decimals}f}"
 
 
-def turned(table: Table) -> Table:
+def transpose(table: Table) -> Table:
     """A row a figure, and a column for each row of ``table``, which is named by its first two cells."""
     names = (Column(", ".join(str(value) for value in row[:NAMED_BY])) for row in table.rows)
     rows = tuple(

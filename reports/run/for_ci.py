@@ -16,7 +16,7 @@ def junit(summary: Summary) -> str:
     """The XML document of a run."""
     cases = [_case(check, summary) for check in summary["checks"]]
     cases += [_abort_case(abort) for abort in summary["aborted"]]
-    if not _told_by_checks(summary):
+    if not _explained_by_checks(summary):
         reasons = " ".join(map(sentence, summary["reasons"]))
         cases.append(JUnitCase("verdict", summary["verdict"], reasons or f"The verdict is {summary['verdict']}."))
     properties = {name: str(summary[name]) for name in PROPERTIES}  # type: ignore[literal-required]
@@ -51,7 +51,7 @@ def unknown_reason(check: CheckResult, summary: Summary) -> str:
     return f"the run has no figure {check['metric']}, it must be {check['rule']}"
 
 
-def _told_by_checks(summary: Summary) -> bool:
+def _explained_by_checks(summary: Summary) -> bool:
     """Whether the checks explain the verdict: all passed for a pass, otherwise one has the verdict's outcome."""
     by_aborts = {"unknown" if abort["confirmed"] is False else "fail" for abort in summary["aborted"]}
     return summary["verdict"] in {check["outcome"] for check in summary["checks"]} | by_aborts

@@ -175,13 +175,13 @@ def _messages(summary: Summary) -> tuple[KeyFigure, ...]:
     return (
         KeyFigure("Sent", whole(messages["sent"]), "messages", MEANS["sent"].means),
         KeyFigure("Received", whole(messages["received"]), "messages", MEANS["received"].means),
-        _odd(summary, "Lost", "lost", messages["lost"]),
-        _odd(summary, "Duplicated", "duplicated", messages["duplicated"]),
+        _irregular_count(summary, "Lost", "lost", messages["lost"]),
+        _irregular_count(summary, "Duplicated", "duplicated", messages["duplicated"]),
         KeyFigure("Throughput", per_s, "msg/s", "First deliveries, mean over the load phase."),
     )
 
 
-def _odd(summary: Summary, label: str, name: str, count: int) -> KeyFigure:
+def _irregular_count(summary: Summary, label: str, name: str, count: int) -> KeyFigure:
     """Return a count, coloured by its checks. Without a check, 0 is good and any other count is bad."""
     outcomes = {check["outcome"] for check in summary["checks"] if check["metric"] == f"messages.{name}"}
     bad = "fail" in outcomes or (count > 0 and "pass" not in outcomes)

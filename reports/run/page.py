@@ -37,7 +37,7 @@ from reports.network.drawing import clients_table, network, network_chart
 from reports.network.links import backlog_table, links_table
 from reports.parts.formats import safe_in_script
 from reports.parts.over_time import Backdrop, FaultBand, backdrop, chart_over_time
-from reports.parts.values import Chart, Column, KeyFigure, Table, turned
+from reports.parts.values import Chart, Column, KeyFigure, Table, transpose
 from reports.run.doubts import doubts, load_length_s
 from reports.run.headline import Headline, checks_table, headline, key_figures
 from reports.run.provenance import command, facts, groups, in_a_line, named, phases, rendered_files, users
@@ -198,7 +198,7 @@ def accounting_section(results: Results) -> Section:
         "accounting",
         "Accounting",
         tables=(
-            *((turned(kinds_table(summary)),) if len(summary["kinds"]) > 1 else ()),
+            *((transpose(kinds_table(summary)),) if len(summary["kinds"]) > 1 else ()),
             accounting_table(summary, tables["accounting"]),
             *((left_behind_table(summary["left_behind"]),) if summary["left_behind"] else ()),
             anomalies_table(tables["anomalies"]),

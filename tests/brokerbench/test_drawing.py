@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brokerbench.drawing import drawn, has_the_shape_of
+from brokerbench.drawing import draw_topology, has_the_shape_of
 from tests.topologies.artemis_samples import clusters_and_connections
 from tests.topologies.golden_files import assert_golden
 from tests.topologies.samples import topologies
@@ -24,7 +24,7 @@ DRAWN = (
 
 
 def test_each_is_drawn_as_it_is() -> None:
-    assert_golden("drawings.txt", "\n".join(f"{name}\n\n{indented(drawn(build(name)))}" for name in DRAWN))
+    assert_golden("drawings.txt", "\n".join(f"{name}\n\n{indented(draw_topology(build(name)))}" for name in DRAWN))
 
 
 def indented(text: str) -> str:
@@ -33,7 +33,7 @@ def indented(text: str) -> str:
 
 @pytest.mark.parametrize("name", [name for name in DRAWN if "20" in name])
 def test_twenty_brokers_are_still_legible(name: str) -> None:
-    lines = drawn(build(name)).splitlines()
+    lines = draw_topology(build(name)).splitlines()
     assert max(map(len, lines)) <= WIDTH
     assert len(lines) <= 24
 
@@ -41,7 +41,7 @@ def test_twenty_brokers_are_still_legible(name: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(topologies() | clusters_and_connections())
 def test_every_broker_and_group_is_in_the_drawing(topology: Topology) -> None:
-    text = drawn(topology)
+    text = draw_topology(topology)
     assert all(group.name in text for group in topology.groups)
     if " … " not in text:
         assert all(broker.name in text for broker in topology.brokers)
@@ -52,7 +52,7 @@ def test_rows_of_numbered_brokers_lose_none(numbers: list[int]) -> None:
     hub = Broker("hub")
     spokes = tuple(Broker(f"s-{number}") for number in numbers)
     links = tuple(NetworkConnector(hub, spoke) for spoke in spokes)
-    (line,) = drawn(Topology("t", (hub, *spokes), links, (), CLASSIC)).splitlines()
+    (line,) = draw_topology(Topology("t", (hub, *spokes), links, (), CLASSIC)).splitlines()
     shown: list[int] = []
     for part in line.removeprefix("hub → ").split(", "):
         begin, _, last = (end.removeprefix("s-") for end in part.partition(" … "))
@@ -61,7 +61,7 @@ def test_rows_of_numbered_brokers_lose_none(numbers: list[int]) -> None:
 
 
 def test_a_broker_that_nothing_joins_is_drawn_alone() -> None:
-    assert drawn(Topology("t", (Broker("a"), Broker("b")), (), (), CLASSIC)) == "a\nb"
+    assert draw_topology(Topology("t", (Broker("a"), Broker("b")), (), (), CLASSIC)) == "a\nb"
 
 
 def test_shapes_differ_by_brokers_links_and_where_clients_enter() -> None:

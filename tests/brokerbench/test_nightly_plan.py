@@ -7,9 +7,9 @@ import pytest
 from brokerbench.compare.making import check
 from brokerbench.nightly import making
 from brokerbench.nightly.making import sessions
-from brokerbench.nightly.plan import read, refused
+from brokerbench.nightly.plan import read, rejection_message
 from records.errors import UserError
-from reports.nightly.judging import judged
+from reports.nightly.judging import judge_gates
 from tests.house.tree import ROOT
 
 GOOD = """\
@@ -105,8 +105,11 @@ def test_what_a_run_refuses_is_told_in_the_words_of_the_plan_with_its_place(
     path = written(tmp_path, GOOD.replace(text, replacement, 1))
     plan = read(path).shortened() if "short" in place else read(path)
     why = "failover on mesh: failover a: fault kill of x: it is over after 5 s; make the load longer (-t)"
-    assert refused(path, plan, plan.benchmarks[1], why) == f"{path.parent}/{place}{why.replace('-t', 'run_time')}"
-    assert "plan.yaml:12:5: the plan.benchmarks[1]: no" in refused(path, plan, plan.benchmarks[1], "no")
+    assert (
+        rejection_message(path, plan, plan.benchmarks[1], why)
+        == f"{path.parent}/{place}{why.replace('-t', 'run_time')}"
+    )
+    assert "plan.yaml:12:5: the plan.benchmarks[1]: no" in rejection_message(path, plan, plan.benchmarks[1], "no")
 
 
 def test_runs_that_cannot_be_made_name_their_candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,6 +120,6 @@ def test_runs_that_cannot_be_made_name_their_candidate(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(making, "make", fail)
     (cell, *_) = making.make_cells(sessions(read(written(tmp_path, GOOD)), tmp_path), lambda _: None)
-    (result,) = judged([cell])
+    (result,) = judge_gates([cell])
     assert (result.arm, result.gate, result.outcome) == ("failover randomize=true", "runs", "invalid")
     assert result.reasons == ("no such image",)

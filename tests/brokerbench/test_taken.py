@@ -10,7 +10,7 @@ from brokerbench.compare.command import runs_made
 from brokerbench.compare.session import ComparisonRequest as Comparison
 from brokerbench.compare.session import only_one, planned
 from brokerbench.nightly import making
-from brokerbench.nightly.command import NightRequest, a_night
+from brokerbench.nightly.command import NightRequest, run_night
 from brokerbench.nightly.making import sessions
 from brokerbench.nightly.plan import NightlyPlan, read
 from tests.brokerbench.test_nightly_plan import GOOD, written
@@ -33,7 +33,7 @@ def plan(tmp_path: Path) -> NightlyPlan:
 
 
 def make_night(plan: NightlyPlan, runs: Path) -> None:
-    a_night(NightRequest(Path("plan.yaml"), plan, "monday", runs, runs / "history", None, None), print)
+    run_night(NightRequest(Path("plan.yaml"), plan, "monday", runs, runs / "history", None, None), print)
 
 
 def begin(plan: NightlyPlan, runs: Path) -> None:

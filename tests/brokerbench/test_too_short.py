@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from brokerbench.cli import main
 from brokerbench.compare import command
-from brokerbench.compare.making import too_short
+from brokerbench.compare.making import short_run_warnings
 from brokerbench.compare.session import ComparisonSession
 from records.errors import UserError
 from reports.comparison.metrics import METRICS
@@ -25,7 +25,7 @@ def arm(messages: float | None, load_s: float | None = 10.0) -> dict[str, float 
 
 
 def test_600_messages_are_too_few_for_a_p99(tmp_path: Path) -> None:
-    (line,) = too_short(session(tmp_path), [arm(600), arm(600)], [P99])
+    (line,) = short_run_warnings(session(tmp_path), [arm(600), arm(600)], [P99])
     assert line == (
         "steady: latency_ms.due_to_received.p99 needs 1,000 messages in each run, and a run has about 600, so there "
         "will be no verdict on it: make each run longer with -t 20s, or choose another figure with --primary"
@@ -33,20 +33,20 @@ def test_600_messages_are_too_few_for_a_p99(tmp_path: Path) -> None:
 
 
 def test_the_arm_with_fewest_messages_decides(tmp_path: Path) -> None:
-    assert too_short(session(tmp_path), [arm(5_000), arm(999)], [P99])
-    assert not too_short(session(tmp_path), [arm(5_000), arm(1_000)], [P99])
+    assert short_run_warnings(session(tmp_path), [arm(5_000), arm(999)], [P99])
+    assert not short_run_warnings(session(tmp_path), [arm(5_000), arm(1_000)], [P99])
 
 
 def test_a_load_that_ends_by_count_takes_more_messages(tmp_path: Path) -> None:
-    (line,) = too_short(session(tmp_path), [arm(600, None)], [P99])
+    (line,) = short_run_warnings(session(tmp_path), [arm(600, None)], [P99])
     assert "send more messages" in line
 
 
 @pytest.mark.parametrize("messages", [None, 600])
 def test_rates_take_no_number_of_messages(tmp_path: Path, messages: float | None) -> None:
     """None: if the rate changes, the number of messages is not known in advance."""
-    assert not too_short(session(tmp_path), [arm(messages)], [RATE])
-    assert not too_short(session(tmp_path), [arm(None)], [P99])
+    assert not short_run_warnings(session(tmp_path), [arm(messages)], [RATE])
+    assert not short_run_warnings(session(tmp_path), [arm(None)], [P99])
 
 
 def test_compare_warns_of_600_messages_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

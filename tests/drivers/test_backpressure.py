@@ -95,14 +95,14 @@ def test_a_producer_catches_up_after_an_outage() -> None:
     readiness = Readiness()
     readiness.woke(1_000 * MS, 1_000 * MS)
     readiness.wrote(1_000 * MS, 1_000 * MS, 1_000 * MS)
-    assert not readiness.catches_up(2_000 * MS)
+    assert not readiness.is_catching_up(2_000 * MS)
     readiness.released(3_000 * MS)
-    assert readiness.catches_up(3_000 * MS)
+    assert readiness.is_catching_up(3_000 * MS)
     readiness.wrote(2_999 * MS, 3_500 * MS, 3_510 * MS)
-    assert readiness.catches_up(4_999 * MS)
-    assert not readiness.catches_up(5_000 * MS), "it had enough time"
+    assert readiness.is_catching_up(4_999 * MS)
+    assert not readiness.is_catching_up(5_000 * MS), "it had enough time"
     readiness.wrote(3_000 * MS, 3_520 * MS, 3_530 * MS)
-    assert not readiness.catches_up(3_530 * MS), "this message was due when it could be sent"
+    assert not readiness.is_catching_up(3_530 * MS), "this message was due when it could be sent"
 
 
 def test_one_long_write_excuses_no_slow_generator() -> None:
@@ -112,7 +112,7 @@ def test_one_long_write_excuses_no_slow_generator() -> None:
         write_ns = LONG_WRITE_NS if seq == 500 else 2 * MS
         readiness.wrote(seq * MS, now_ns, now_ns + write_ns)
         now_ns += write_ns
-        excused += [seq] * readiness.catches_up(now_ns)
+        excused += [seq] * readiness.is_catching_up(now_ns)
     assert excused == [*range(500, 550)]
 
 

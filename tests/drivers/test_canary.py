@@ -2,7 +2,7 @@
 
 import pytest
 
-from drivers.canary import PathsUnproven, Side, askable, describe, prove
+from drivers.canary import PathsUnproven, Side, describe, provable_paths, prove
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork, Tampering
 from harness.memory_runtime import NOBODY
@@ -53,7 +53,7 @@ def test_no_canary_is_sent_where_the_links_keep_it_back_and_that_is_told() -> No
     a, b, c = (Broker(name) for name in "abc")
     links = (NetworkConnector(a, b, dynamically_included_destinations=("queue://orders",)), NetworkConnector(a, c))
     paths = [Path(("a",)), Path(("a", "b")), Path(("a", "c"))]
-    proven = askable(Topology("t", (a, b, c), links, (), CLASSIC), paths)
+    proven = provable_paths(Topology("t", (a, b, c), links, (), CLASSIC), paths)
     assert proven == [paths[0], paths[2]]
     assert describe(paths, proven) == (
         "paths proven by a canary each: 2; not proven, as their links let no canary pass: a → b"
@@ -66,4 +66,4 @@ def test_no_canary_is_sent_where_the_links_keep_it_back_and_that_is_told() -> No
 )
 def test_a_canary_takes_what_matches_it(entry: str, passed: int) -> None:
     topology = build(entry)
-    assert len(askable(topology, topology.paths_between(PRODUCERS, CONSUMERS))) == passed
+    assert len(provable_paths(topology, topology.paths_between(PRODUCERS, CONSUMERS))) == passed

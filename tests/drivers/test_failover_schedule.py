@@ -52,7 +52,7 @@ def replay(uri: FailoverUri, events: list[str]) -> list[str]:
     state, ours = reconnect.begin(uri, RNG), []
     for event, following in zip(events, [*events[1:], ""], strict=True):
         while state.action == Sleep(0):
-            state = reconnect.slept(uri, state, RNG)
+            state = reconnect.after_sleep(uri, state, RNG)
         if event == "lost":
             state = reconnect.lost(uri, state, RNG, "reset")
         if event == "lost" or event.startswith("connected"):
@@ -60,7 +60,7 @@ def replay(uri: FailoverUri, events: list[str]) -> list[str]:
             continue
         ours.append(words(state.action))
         if isinstance(state.action, Sleep):
-            state = reconnect.slept(uri, state, RNG)
+            state = reconnect.after_sleep(uri, state, RNG)
         elif following.startswith("connected") and isinstance(state.action, Attempt):
             state = reconnect.connected(uri, state, state.action.server)
         elif isinstance(state.action, Attempt):
@@ -155,7 +155,7 @@ def test_a_loss_falls_back_at_once_on_a_broker_that_java_had_a_connection_to() -
 
 
 def replayed_pass(uri: FailoverUri, state: State) -> list[str]:
-    state, attempts = reconnect.slept(uri, state, RNG), []
+    state, attempts = reconnect.after_sleep(uri, state, RNG), []
     while isinstance(state.action, Attempt):
         attempts.append(words(state.action))
         state = reconnect.attempt_failed(uri, state, "refused")
@@ -213,7 +213,7 @@ def lived(uri: FailoverUri, outcomes: list[bool], seed: int) -> list[State]:
         states.append(state)
         match state.action:
             case Sleep():
-                state = reconnect.slept(uri, state, rng)
+                state = reconnect.after_sleep(uri, state, rng)
             case Attempt(server):
                 worked = next(script, None)
                 if worked is None:

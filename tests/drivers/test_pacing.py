@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.client.pacing import LEAD_NS, until_due
+from drivers.client.pacing import LEAD_NS, wait_until_due
 from records.rate_steps import RateStep, ends_s
 from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns, share
 from records.units import NS_PER_S
@@ -87,12 +87,12 @@ def test_what_is_due_by_now_is_what_is_late_and_no_more_than_asked_for() -> None
 
 def test_a_producer_that_was_woken_early_waits_until_its_message_is_due() -> None:
     ticks = itertools.count(0, 1_000)
-    until_due(LEAD_NS, lambda: next(ticks))
+    wait_until_due(LEAD_NS, lambda: next(ticks))
     assert next(ticks) >= LEAD_NS
 
 
 def test_a_time_that_is_far_away_is_not_waited_for_by_reading_the_clock() -> None:
-    until_due(LEAD_NS + 1, lambda: 0)
+    wait_until_due(LEAD_NS + 1, lambda: 0)
 
 
 def stepped(steps: list[RateStep], phase: float, warm_up_s: float) -> tuple[SteppedSchedule, int]:

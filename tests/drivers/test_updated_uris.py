@@ -150,7 +150,7 @@ def test_redirects_are_followed_at_once_but_never_in_circles() -> None:
     assert reconnect.redirected(back, C) is None
     failed = reconnect.attempt_failed(uri, back, "no")
     assert failed.action == reconnect.Attempt(B)
-    again = reconnect.slept(uri, reconnect.attempt_failed(uri, failed, "no"), Random(1))
+    again = reconnect.after_sleep(uri, reconnect.attempt_failed(uri, failed, "no"), Random(1))
     assert reconnect.redirected(again, C) is not None
 
 

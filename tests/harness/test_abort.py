@@ -103,7 +103,7 @@ def test_an_unknown_figure_is_visible() -> None:
     watch = AbortWatch(parse_abort_conditions(f"{P99} > 500; {FAILED} > 0"))
     watch.look(lambda: {P99: None, FAILED: 0}, BEGAN_NS, BEGAN_NS, in_warm_up=False)
     assert [state.value for state in watch.states] == [None, 0]
-    (sentence,) = watch.never_known()
+    (sentence,) = watch.never_evaluated()
     assert sentence == f"--abort-on '{P99} > 500' was never evaluated: {P99} was not known at any moment of the load"
 
 

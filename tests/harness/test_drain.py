@@ -15,7 +15,7 @@ from harness.run.drain import (
     Observation,
     decide,
     timeout_text,
-    until_still,
+    wait_until_still,
 )
 from records.run import UserInfo
 
@@ -152,7 +152,7 @@ class UnchangingRun:
 
     def drain(self, timeout_s: float, *, given_up: bool = False) -> bool:
         run = cast(Any, self)
-        return until_still(run, run, run, DrainLimits(timeout_s), lambda: given_up)
+        return wait_until_still(run, run, run, DrainLimits(timeout_s), lambda: given_up)
 
 
 def test_a_drain_that_ran_out_of_time_leaves_unknown_what_it_names() -> None:

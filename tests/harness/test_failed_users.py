@@ -8,7 +8,7 @@ import pytest
 
 from drivers.users.session import Tally
 from harness.distributed import messages
-from harness.run.load import failed_user_sentences, nobody_sends
+from harness.run.load import all_producers_failed, failed_user_sentences
 from tests.support.under_gevent import under_gevent
 
 LOST = Tally(
@@ -34,10 +34,10 @@ def test_failed_users_of_a_class_are_one_sentence() -> None:
 
 
 def test_nobody_sends_once_all_producers_of_all_classes_have_failed() -> None:
-    assert nobody_sends(LOST, {"Guest": 2, "Order": 3}) == ""
-    assert nobody_sends(LOST, {"Guest": 3}) == ""
-    assert nobody_sends(Tally(), {"Guest": 2}) == ""
-    assert nobody_sends(LOST, {"Guest": 2}) == (
+    assert all_producers_failed(LOST, {"Guest": 2, "Order": 3}) == ""
+    assert all_producers_failed(LOST, {"Guest": 3}) == ""
+    assert all_producers_failed(Tally(), {"Guest": 2}) == ""
+    assert all_producers_failed(LOST, {"Guest": 2}) == (
         "all producers have failed; Guest: broker b refused user 'guest'. Check the password."
     )
 

@@ -154,7 +154,7 @@ def test_a_broker_killed_forever_is_never_started() -> None:
     line = begun(KillBroker("b", at_s=0, for_s=FOREVER), brokers, notebook)
     until(lambda: notebook.rows)
     until(lambda: line.over_since_ns() is not None)
-    assert (line.states, line.gone_for_good()) == (["going on"], {"b"})
+    assert (line.states, line.down_forever()) == (["going on"], {"b"})
     line.end()
     assert (brokers.down, brokers.started, line.expected_down()) == (True, [], {"b"})
     assert [row[3:] for row in notebook.rows] == [(None, None)]
@@ -167,7 +167,7 @@ def test_a_kill_without_end_comes_back_for_the_drain() -> None:
     line = begun(KillBroker("b", at_s=0), brokers, notebook)
     until(lambda: brokers.down)
     line.end()
-    assert (brokers.started, line.gone_for_good(), line.expected_down()) == (["b"], frozenset(), frozenset())
+    assert (brokers.started, line.down_forever(), line.expected_down()) == (["b"], frozenset(), frozenset())
 
 
 def test_a_fault_that_was_never_due_says_so() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topologies.artemis.broker import ArtemisBroker
-from topologies.artemis.link_proof import ArtemisEnd, ends_asked, link_end, missing
+from topologies.artemis.link_proof import ArtemisEnd, end_requests, link_end, missing
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink, Mirror
 from topologies.artemis.management import (
     CLUSTER_QUEUE,
@@ -17,8 +17,8 @@ from topologies.artemis.management import (
     LinksOfBroker,
     body_of,
     browse,
+    figure_requests,
     figures,
-    figures_asked,
     members,
     sent_ms_of,
 )
@@ -83,7 +83,7 @@ def figures_shown(
         {"c": {"Topology": SHOWN_TOPOLOGY}},
     ]
     values += [connections, consumers]
-    requests = figures_asked("broker-1", links)
+    requests = figure_requests("broker-1", links)
     return figures("broker-1", [Answer("m", 200, value) for value in values[: len(requests)]], links)
 
 
@@ -223,7 +223,7 @@ def end(*queues: str, connected: tuple[str, ...] = ()) -> ArtemisEnd:
     shown = {name: {"Name": name, "ConsumerCount": 1} for name in queues}
     connections = {name: {"Name": name, "Connected": True} for name in connected}
     values = (shown, {"c": {"Topology": SHOWN_TOPOLOGY}}, connections)
-    assert len(ends_asked("broker-1")) == len(values)
+    assert len(end_requests("broker-1")) == len(values)
     return link_end("broker-1", [Answer("m", 200, value) for value in values])
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from topologies.classic.management import (
     bridge_client_id,
-    ends_asked,
+    end_requests,
+    figure_requests,
     figures,
-    figures_asked,
     link_end,
     started_connectors,
 )
@@ -117,7 +117,7 @@ def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> 
         "depth": 1, "in_flight": 2, "enqueue_count": 3, "dequeue_count": 4, "forward_count": 5, "dispatch_count": 6,
         "expired_count": 7, "consumers": 8, "producers": 9}}  # fmt: skip
     assert [replace(bridge, counters=COUNTERS) for bridge in sampled.bridges] == list(BRIDGES)
-    assert len(figures_asked("n2")) == 7
+    assert len(figure_requests("n2")) == 7
 
 
 def test_a_bridge_has_what_its_own_subscriptions_hold_without_advisories() -> None:
@@ -150,7 +150,7 @@ def test_what_links_show_at_one_end_is_understood() -> None:
         frozenset({"n1-to-n2_n1_outbound"}),
         (NetworkSubscription("c", "ActiveMQ.Advisory.Consumer.>"),),
     )
-    assert len(ends_asked("n2")) == 4
+    assert len(end_requests("n2")) == 4
 
 
 def test_a_bridge_that_does_not_know_its_far_end_yet_is_shown_without_name() -> None:

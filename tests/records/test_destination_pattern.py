@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.destination_pattern import expanded, share_of
+from records.destination_pattern import expand_names, share_of
 
 
 def test_destinations_are_numbered_from_one_and_a_single_one_needs_no_number() -> None:
-    assert expanded("queue://orders.{n}.in", 3) == ("queue://orders.1.in", "queue://orders.2.in", "queue://orders.3.in")
-    assert expanded("queue://orders.{n}", 1) == ("queue://orders.1",)
-    assert expanded("topic://prices", 1) == ("topic://prices",)
+    assert expand_names("queue://orders.{n}.in", 3) == (
+        "queue://orders.1.in",
+        "queue://orders.2.in",
+        "queue://orders.3.in",
+    )
+    assert expand_names("queue://orders.{n}", 1) == ("queue://orders.1",)
+    assert expand_names("topic://prices", 1) == ("topic://prices",)
 
 
 @pytest.mark.parametrize(
@@ -24,14 +28,14 @@ def test_destinations_are_numbered_from_one_and_a_single_one_needs_no_number() -
 )
 def test_no_destination_and_several_of_one_name_are_refused(pattern: str, count: int, refusal: str) -> None:
     with pytest.raises(ValueError, match=refusal):
-        expanded(pattern, count)
+        expand_names(pattern, count)
 
 
 @given(users=st.integers(1, 40), destinations=st.integers(1, 120))
 def test_the_users_of_a_class_have_each_destination_and_about_as_many_as_each_other(
     users: int, destinations: int
 ) -> None:
-    names = expanded("queue://q.{n}", destinations)
+    names = expand_names("queue://q.{n}", destinations)
     shares = [share_of(user, users, names) for user in range(users)]
     held = Counter(name for share in shares for name in share)
     assert set(held) == set(names)

@@ -15,7 +15,7 @@ from records.run import RECEIVERS, BrokerInfo, LinkInfo, RunInfo
 from reports.latency.places import latency_sentence
 from reports.load import rates
 from reports.messages import fate_sentence, reordered_table
-from reports.network.brokers import MIB, MOST_LINES, cpu, heap, mute_all_but_the_liveliest, queue_depths
+from reports.network.brokers import MIB, MOST_LINES, cpu, heap, mute_quiet_lines, queue_depths
 from reports.network.drawing import network, network_chart
 from reports.network.layout import BOX_WIDTH, PAIR_GAP, chain_of, hub_of, layout, levels_of
 from reports.network.links import backlog_table
@@ -122,7 +122,7 @@ def test_producers_with_most_messages_out_of_order_come_first() -> None:
 
 def test_of_many_lines_the_liveliest_keep_a_colour_each() -> None:
     lines = tuple(Line(f"b{at}", (0.0, float(at)), at) for at in range(12))
-    (panel,) = mute_all_but_the_liveliest((Panel("", lines),))
+    (panel,) = mute_quiet_lines((Panel("", lines),))
     coloured = [line for line in panel.lines if not line.muted]
     assert [line.name for line in coloured] == [f"b{at}" for at in range(12 - MOST_LINES + 1, 12)]
     assert len({line.style for line in coloured}) == len(coloured)

@@ -14,7 +14,7 @@ from tests.topologies.golden_files import FOLDER, assert_golden, settings_in
 from tests.topologies.samples import site_of
 from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
-from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, Mirror, lacks
+from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, Mirror, unsupported_settings
 from topologies.artemis.render import names
 from topologies.artemis.render.broker_xml import BROKER_XML, core, listening_uri
 from topologies.artemis.render.files import BROKER_PROPERTIES, ROLES, USERS
@@ -138,9 +138,9 @@ def test_a_setting_unknown_to_a_version_is_reported() -> None:
         if isinstance(link, ClusterLink)
     )
     refusals = ["cluster 'cluster' sets topology_scanner_attempts, which Artemis supports since 2.41"]
-    assert list(lacks(replace(built, links=links), "2.40.0")) == refusals
-    assert list(lacks(replace(built, links=links), "2.41.0")) == []
-    assert list(lacks(built, "2.40.0")) == []
+    assert list(unsupported_settings(replace(built, links=links), "2.40.0")) == refusals
+    assert list(unsupported_settings(replace(built, links=links), "2.41.0")) == []
+    assert list(unsupported_settings(built, "2.40.0")) == []
 
 
 def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree.XMLSchema) -> None:

@@ -24,7 +24,7 @@ from topologies.classic.render.broker_xml import (
     LOG4J_PROPERTIES,
     render,
 )
-from topologies.classic.render.network_connectors import tellings
+from topologies.classic.render.network_connectors import proxied_announcements
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
 from topologies.model.site import SECRET_KEYS, Site
@@ -287,7 +287,7 @@ def test_multicast_announces_each_links_proxy_separately(
         looked = next(uri for uri in uris(topology, link[:8], "networkConnector", site) if f"group={link}-" in uri)
         end = topology.broker("broker-3")
         assert isinstance(end, Broker)
-        assert looked.startswith(tellings(topology, end, site)[link][0])
+        assert looked.startswith(proxied_announcements(topology, end, site)[link][0])
 
 
 def test_no_connector_tells_the_address_of_a_broker_whose_links_go_through_proxies() -> None:
@@ -301,7 +301,9 @@ def test_a_standby_tells_its_own_proxy_in_its_actives_group() -> None:
     link = NetworkConnector(opened_by=client, to=active, discovery=MulticastDiscovery())
     topology = Topology("pair", (client, active, standby), (link,), (), CLASSIC)
     site = through_proxies(topology)
-    groups, addresses = zip(*(tellings(topology, broker, site)[link.name] for broker in (active, standby)), strict=True)
+    groups, addresses = zip(
+        *(proxied_announcements(topology, broker, site)[link.name] for broker in (active, standby)), strict=True
+    )
     assert len(set(groups)) == 1
     assert addresses == ("tcp://127.0.0.1:7001", "tcp://127.0.0.1:7002")
 

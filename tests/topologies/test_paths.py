@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.model.paths import Path, count_by_links, joined, shortest_paths, too_near
+from topologies.model.paths import Path, connected_pairs, count_by_links, shortest_paths, too_near
 
 A, B, C, D = (Broker(name) for name in "abcd")
 
@@ -64,8 +64,8 @@ def test_the_shortest_way_is_taken() -> None:
 
 
 def test_joined_looks_at_links_only() -> None:
-    assert ("a", "d") in joined("abcd", chain(A, B, C, D))
-    assert ("d", "a") not in joined("abcd", chain(A, B, C, D))
+    assert ("a", "d") in connected_pairs("abcd", chain(A, B, C, D))
+    assert ("d", "a") not in connected_pairs("abcd", chain(A, B, C, D))
 
 
 edges = st.lists(
@@ -78,7 +78,7 @@ edges = st.lists(
 @given(edges)
 def test_without_ttl_limits_paths_lead_wherever_links_do(pairs: list[tuple[Broker, Broker]]) -> None:
     links = [NetworkConnector(opened_by=a, to=b, message_ttl=-1, consumer_ttl=-1) for a, b in pairs]
-    assert set(paths(links)) == joined("abcd", links)
+    assert set(paths(links)) == connected_pairs("abcd", links)
 
 
 @given(edges, st.integers(1, 3), st.integers(1, 3))
@@ -99,7 +99,7 @@ def test_where_links_lead_a_message_gets_once_what_is_told_is_raised(
         NetworkConnector(opened_by=a, to=b, message_ttl=message_ttl, consumer_ttl=consumer_ttl)
         for (a, b), (message_ttl, consumer_ttl) in zip(pairs, ttls, strict=False)
     ]
-    for begin, end in joined("abcd", links) - shortest_paths("abcd", links).keys():
+    for begin, end in connected_pairs("abcd", links) - shortest_paths("abcd", links).keys():
         limits = too_near(begin, end, links)
         assert limits
         raised = list(links)

@@ -20,7 +20,7 @@ from topologies.runtimes.containers.engine import (
     _not_local,
     _user,
     answers,
-    explained,
+    explain_failure,
     find,
     is_gone,
 )
@@ -47,7 +47,7 @@ def api_error(text: str) -> APIError:
     ],
 )
 def test_an_error_of_the_engine_is_told_in_its_own_words_and_with_a_next_step(text: str, step: str) -> None:
-    sentence = explained(api_error(f"{text}\n"))
+    sentence = explain_failure(api_error(f"{text}\n"))
     assert sentence.startswith(text)
     assert sentence.endswith(step)
     assert "\n" not in sentence
@@ -68,7 +68,7 @@ def lost_connection() -> Exception:
 
 def test_an_engine_that_is_gone_is_told_as_that() -> None:
     assert is_gone(lost_connection())
-    assert explained(lost_connection(), "unix:///x.sock") == (
+    assert explain_failure(lost_connection(), "unix:///x.sock") == (
         "the Docker engine at unix:///x.sock no longer answers (No such file or directory): start it again"
     )
 

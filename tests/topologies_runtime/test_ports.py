@@ -65,7 +65,7 @@ def test_nothing_is_held_after_a_refusal(taken_port: int) -> None:
 
 def test_an_unknown_holder_is_left_out_of_the_sentence(monkeypatch: pytest.MonkeyPatch, taken_port: int) -> None:
     monkeypatch.setattr(ports, "holder_of", lambda _port: "")
-    assert ports.taken(taken_port) == f"port {taken_port} of 127.0.0.1 is already in use"
+    assert ports.port_in_use(taken_port) == f"port {taken_port} of 127.0.0.1 is already in use"
 
 
 def test_a_port_has_to_be_free_on_every_address_that_it_is_for() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from topologies.runtimes.contract import LOG_TAIL_LINES
-from topologies.runtimes.startup import LINE_LIMIT, agent_failure, explain, refused_ports, telling
+from topologies.runtimes.startup import LINE_LIMIT, agent_failure, explain, informative_lines, refused_ports
 
 PORTS = {"openwire": 21001, "stomp": 21002, "management": 21003}
 BIND_FAILED = (
@@ -23,12 +23,12 @@ def test_stack_frames_and_lists_of_arguments_are_left_out() -> None:
         "",
         "Caused by: disk",
     ]
-    assert telling(lines) == ["ERROR: no", "Caused by: disk"]
+    assert informative_lines(lines) == ["ERROR: no", "Caused by: disk"]
 
 
 def test_only_the_last_lines_are_told_and_long_ones_are_cut() -> None:
-    assert telling([str(n) for n in range(50)]) == [str(n) for n in range(50 - LOG_TAIL_LINES, 50)]
-    assert telling(["x" * 1000]) == ["x" * LINE_LIMIT]
+    assert informative_lines([str(n) for n in range(50)]) == [str(n) for n in range(50 - LOG_TAIL_LINES, 50)]
+    assert informative_lines(["x" * 1000]) == ["x" * LINE_LIMIT]
 
 
 def test_the_port_that_could_not_be_bound_is_read_off_the_log_once() -> None:

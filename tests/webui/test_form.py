@@ -4,7 +4,7 @@ from argparse import Namespace
 
 import pytest
 
-from harness.web.form import again, check_users, namespace_of
+from harness.web.form import check_users, namespace_of, repeating_command
 from records.errors import UserError
 
 BASE = Namespace(topology="mesh", rate=None, drain_timeout=60.0, keep_data=False, run_time=30.0, spawn_rate=100, seed=7)
@@ -69,7 +69,7 @@ def test_another_number_of_users_is_refused_with_the_right_one(users: str) -> No
 def test_the_line_that_runs_it_again_has_what_the_form_changed() -> None:
     fields = {"topology": "single", "rate": "40", "run_time": "5s", "keep_data": "true", "seed": "7"}
     chosen = namespace_of(fields, BASE)
-    line = again(("locust", "-f", "steady.py", "--seed", "7"), BASE, chosen, fields)
+    line = repeating_command(("locust", "-f", "steady.py", "--seed", "7"), BASE, chosen, fields)
     assert line == (
         "locust", "-f", "steady.py", "--seed", "7", "--headless",
         "--keep-data", "--rate", "40", "--run-time", "5", "--topology", "single",
@@ -78,4 +78,4 @@ def test_the_line_that_runs_it_again_has_what_the_form_changed() -> None:
 
 def test_fields_left_empty_are_not_in_that_line() -> None:
     chosen = namespace_of({"rate": "", "run_time": ""}, BASE)
-    assert again(("locust",), BASE, chosen, ("rate", "run_time")) == ("locust", "--headless")
+    assert repeating_command(("locust",), BASE, chosen, ("rate", "run_time")) == ("locust", "--headless")

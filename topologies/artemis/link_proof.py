@@ -33,12 +33,12 @@ class ArtemisEnd:
 def end_of(agent: Jolokia) -> ArtemisEnd:
     """The broker's data, by one request; a broker that does not answer has a ``failure``."""
     try:
-        return link_end(agent.broker, agent.bulk(ends_asked(agent.broker)))
+        return link_end(agent.broker, agent.bulk(end_requests(agent.broker)))
     except ManagementFailed as error:
         return ArtemisEnd(agent.broker, failure=str(error))
 
 
-def ends_asked(broker: str) -> tuple[Request, ...]:
+def end_requests(broker: str) -> tuple[Request, ...]:
     mbean = broker_mbean(broker)
     return (
         read(queue_mbean(broker, "*", "*", "*"), "Name", "ConsumerCount"),
@@ -48,7 +48,7 @@ def ends_asked(broker: str) -> tuple[Request, ...]:
 
 
 def link_end(broker: str, answers: Sequence[Answer]) -> ArtemisEnd:
-    """Parse the answers to `ends_asked`. Raises ManagementFailed if one is an error."""
+    """Parse the answers to `end_requests`. Raises ManagementFailed if one is an error."""
     queues, clusters, connections = (value_of(broker, answer) for answer in answers)
     read_now = {str(queue["Name"]) for queue in queues.values() if queue["ConsumerCount"]}
     nodes = {node: name for cluster in clusters.values() for node, name in members(cluster["Topology"]).items()}

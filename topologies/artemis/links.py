@@ -225,7 +225,7 @@ def cluster_links(members: Iterable[AnyBroker], cluster: ClusterConnection) -> t
 TOPOLOGY_SCANNER = (2, 41)  # ARTEMIS-5382
 
 
-def lacks(topology: Topology, version: str) -> Iterator[str]:
+def unsupported_settings(topology: Topology, version: str) -> Iterator[str]:
     """One sentence per setting that a topology uses and that ``version`` does not support."""
     if not is_before(version, TOPOLOGY_SCANNER):
         return

@@ -56,7 +56,7 @@ def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
 
     Both directions in a loop share a sentence.
     """
-    loops = _ways_round(_going_on([flow for link in links for flow in flows_of(link)]))
+    loops = _ways_round(_looping_flows([flow for link in links for flow in flows_of(link)]))
     yield from islice(map(_described, loops), MOST_TOLD)
 
 
@@ -73,7 +73,7 @@ def flows_of(link: BrokerConnection) -> Iterator[UnboundFlow]:
             yield UnboundFlow(link.name, here, end, link.mirror.address_filter, mirrors=True, instead_of=instead_of)
 
 
-def _going_on(flows: Sequence[UnboundFlow]) -> Sequence[UnboundFlow]:
+def _looping_flows(flows: Sequence[UnboundFlow]) -> Sequence[UnboundFlow]:
     """The flows that can be part of a loop.
 
     Each of them has flows with matching messages that end at its beginning, and others that begin at its end.

@@ -1,7 +1,7 @@
 """Reads an Artemis broker's MBeans as values.
 
-One bulk request fetches all sampled figures (`figures_asked`), and this module parses the answers. Only functions that
-take an agent send requests; all others are pure.
+One bulk request fetches all sampled figures (`figure_requests`), and this module parses the answers. Only functions
+that take an agent send requests; all others are pure.
 
 Links are identified by the queues that Artemis keeps for them: one for each cluster member and one for each mirror.
 Senders and receivers are consumers, so their figures come from the list of consumers. A mirror's queue holds events
@@ -98,7 +98,7 @@ def quoted(name: str) -> str:
 
 def figures_of(agent: Jolokia, links: LinksOfBroker) -> Figures:
     """The broker's current figures, by one request. Raises ManagementFailed."""
-    answers = agent.bulk(figures_asked(agent.calls_itself, links))
+    answers = agent.bulk(figure_requests(agent.calls_itself, links))
     try:
         return figures(agent.broker, answers, links)
     except (KeyError, TypeError, ValueError) as error:  # an MBean may disappear while it is read
@@ -108,7 +108,7 @@ def figures_of(agent: Jolokia, links: LinksOfBroker) -> Figures:
         ) from None
 
 
-def figures_asked(broker: str, links: LinksOfBroker) -> tuple[Request, ...]:
+def figure_requests(broker: str, links: LinksOfBroker) -> tuple[Request, ...]:
     mbean = broker_mbean(broker)
     requests = [
         read(mbean, *BROKER_FIGURES.values(), DISK_USAGE),
@@ -123,7 +123,7 @@ def figures_asked(broker: str, links: LinksOfBroker) -> tuple[Request, ...]:
 
 
 def figures(broker: str, answers: Sequence[Answer], links: LinksOfBroker) -> Figures:
-    """Parse the answers to `figures_asked`. Raises ManagementFailed if one is an error."""
+    """Parse the answers to `figure_requests`. Raises ManagementFailed if one is an error."""
     whole, heap, queues, clusters, connections, *consumers = (value_of(broker, answer) for answer in answers)
     internal = [queue for queue in queues.values() if queue["InternalQueue"]]
     nodes = {node: name for cluster in clusters.values() for node, name in members(cluster["Topology"]).items()}
@@ -232,12 +232,12 @@ def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[Queu
     for name in agent.search(pattern):
         page = 1
         while shown := agent.execute(name, "browse(int,int)", page, page_messages):
-            messages += [_lying(agent.broker, queue, message) for message in shown]
+            messages += [_queued_message(agent.broker, queue, message) for message in shown]
             page += 1
     return messages
 
 
-def _lying(broker: str, queue: str, shown: Mapping[str, Any]) -> QueuedMessage:
+def _queued_message(broker: str, queue: str, shown: Mapping[str, Any]) -> QueuedMessage:
     body = body_of(shown)
     if shown.get("largeMessage") and not body:
         raise ManagementFailed(

@@ -44,7 +44,7 @@ def filters_overlap(address_filter: str, other_filter: str) -> bool:
         max(beginning, other_beginning, key=len)
         for beginning in taken
         for other_beginning in also_taken
-        if _one_begins(beginning, other_beginning)
+        if _share_beginning(beginning, other_beginning)
     )
     return any(not longer.startswith((*left_out, *also_left_out)) for longer in begun)
 
@@ -56,7 +56,7 @@ def _beginnings(address_filter: str) -> tuple[Sequence[str], Sequence[str]]:
     return taken or [""], [part[1:] for part in parts if part.startswith("!")]
 
 
-def _one_begins(text: str, other_text: str) -> bool:
+def _share_beginning(text: str, other_text: str) -> bool:
     return text.startswith(other_text) or other_text.startswith(text)
 
 

@@ -7,7 +7,7 @@ from topologies.artemis import link_proof, management, router
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.deliveries import routes
 from topologies.artemis.launch import DATA, IMAGE, command, start_script
-from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, lacks
+from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, unsupported_settings
 from topologies.artemis.manual_words import ARTEMIS_WORDS
 from topologies.artemis.queries import artemis_queries
 from topologies.artemis.queue_users import ARTEMIS_QUEUE_USERS
@@ -58,7 +58,7 @@ ARTEMIS = BrokerProduct(
     temporary_queues_by=("amqp", "openwire", "core"),
     unanswered=frozenset({("core", "openwire")}),
     render=_render,
-    lacks=lacks,
+    lacks=unsupported_settings,
     needs_tls=lambda topology, broker: False,  # its acceptors have no TLS
     no_container=_no_container,
     in_container=lambda topology, broker: broker,  # clients too get the address of its cluster connector

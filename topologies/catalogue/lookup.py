@@ -15,7 +15,7 @@ from topologies.catalogue import artemis_networks as artemis
 from topologies.catalogue import hubs_trees_rings as tiers
 from topologies.catalogue import meshes
 from topologies.catalogue import one_or_two_brokers as few
-from topologies.catalogue.yaml_topology import is_file, known_elsewhere, known_to_the_other, read_topology
+from topologies.catalogue.yaml_topology import hint_for_flavour, hint_for_place, is_file, read_topology
 from topologies.catalogue.yaml_words import spellings
 from topologies.model.broker import AnyBroker
 from topologies.model.explicit_fields import mark_stated_below
@@ -179,7 +179,7 @@ def _meant(call: EntryCall, name: str, parameters: list[str]) -> str:
     flavour = _function(call)().flavour
     if entries := [entry for entry, function in ENTRIES.items() if name in inspect.signature(function).parameters]:
         return f", which {_listed(entries)} {'has' if len(entries) == 1 else 'have'}"
-    if advice := known_elsewhere(name, flavour) or known_to_the_other(name, flavour):
+    if advice := hint_for_place(name, flavour) or hint_for_flavour(name, flavour):
         return f"; in a YAML file of your own: {advice}"
     return nearest(name, parameters)
 

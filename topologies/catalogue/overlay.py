@@ -21,7 +21,7 @@ from typing import Any
 from yaml.nodes import Node
 
 from topologies.catalogue.yaml_nodes import Document, Reader, TextInvalid, read_text
-from topologies.catalogue.yaml_topology import BROKERS, LINKS, hint, known_to_the_other
+from topologies.catalogue.yaml_topology import BROKERS, LINKS, hint, hint_for_flavour
 from topologies.model.broker import AnyBroker
 from topologies.model.explicit_fields import changed
 from topologies.model.impaired_links import ALL as EVERY_LINK
@@ -160,4 +160,4 @@ def _reader(document: Document, flavour: str, kinds: Mapping[str, Mapping[str, t
     def advise(word: str, path: str, is_spelt_otherwise: bool) -> str:
         return "" if is_spelt_otherwise else hint(word, path, flavour, kinds, chosen_here=False)
 
-    return Reader(document, hint=advise, last_hint=lambda word: known_to_the_other(word, flavour, chosen_here=False))
+    return Reader(document, hint=advise, last_hint=lambda word: hint_for_flavour(word, flavour, chosen_here=False))

@@ -175,7 +175,7 @@ def _reader(
             return instead(flavour, word, path) if plainly(word) in HOPS_OF_LINKS else ""
         return hint(word, path, flavour, kinds)
 
-    return Reader(document, references or {}, advise, lambda word: known_to_the_other(word, flavour))
+    return Reader(document, references or {}, advise, lambda word: hint_for_flavour(word, flavour))
 
 
 def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]], chosen_here: bool = True) -> str:
@@ -186,12 +186,12 @@ def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, ty
     of_another_kind = bool(spellings(word) & words_at(path, kinds[flavour]))
     return (
         (_elsewhere(word, flavour) if of_another_kind else "")
-        or known_elsewhere(word, flavour, path)
+        or hint_for_place(word, flavour, path)
         or _other_flavours(word, path, flavour, kinds, chosen_here)
     )
 
 
-def known_elsewhere(word: str, flavour: str, path: str = ANYWHERE) -> str:
+def hint_for_place(word: str, flavour: str, path: str = ANYWHERE) -> str:
     """The advice about a manual's word, or where this flavour has the word; '' if that is in many places."""
     return instead(flavour, word, path) or _elsewhere(word, flavour)
 
@@ -202,7 +202,7 @@ def _elsewhere(word: str, flavour: str) -> str:
     return f"it belongs {' or '.join(owners)}; write it there" if is_helpful else ""
 
 
-def known_to_the_other(word: str, flavour: str, chosen_here: bool = True) -> str:
+def hint_for_flavour(word: str, flavour: str, chosen_here: bool = True) -> str:
     """A sentence if topologies of another flavour have this word; '' otherwise."""
     hints = (_other_flavours(word, ANYWHERE, flavour, kinds, chosen_here) for kinds in (BROKERS, LINKS))
     return next(filter(None, hints), "")

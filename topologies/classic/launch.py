@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from topologies.classic.broker import Broker
 from topologies.classic.render.broker_xml import LOG4J2_PROPERTIES
-from topologies.classic.render.network_connectors import looked_for
+from topologies.classic.render.network_connectors import discovery_of
 from topologies.model import site as names
 from topologies.model.broker import AnyBroker
 from topologies.model.explicit_fields import changed
@@ -95,7 +95,7 @@ def start_script() -> str:
 
 def no_container(topology: Topology, broker: AnyBroker) -> str:
     """Why a broker cannot run in a container, with the next step; '' if it can. Pure."""
-    if isinstance(broker, Broker) and looked_for(topology, broker) and _tells_clients(broker):
+    if isinstance(broker, Broker) and discovery_of(topology, broker) and _updates_clients(broker):
         return (
             f"broker {broker.name!r} is discovered by multicast and has update_cluster_clients: in a container it has"
             " different addresses for brokers and clients, but announces only one; use --runtime processes, or"
@@ -112,9 +112,9 @@ def in_container(topology: Topology, broker: AnyBroker) -> AnyBroker:
     """
     if not isinstance(broker, Broker):
         return broker
-    host = "hostname" if looked_for(topology, broker) else "ipaddress"
+    host = "hostname" if discovery_of(topology, broker) else "ipaddress"
     return changed(broker, connectors=tuple(changed(connector, published_host=host) for connector in broker.connectors))
 
 
-def _tells_clients(broker: Broker) -> bool:
+def _updates_clients(broker: Broker) -> bool:
     return any(connector.update_cluster_clients for connector in broker.connectors)

@@ -1,7 +1,7 @@
 """Reads a Classic broker's MBeans.
 
-One bulk request fetches all sampled figures (`figures_asked`), and another everything that proves a link
-(`ends_asked`); this module parses the answers. Only functions that take an agent send requests; all others are pure.
+One bulk request fetches all sampled figures (`figure_requests`), and another everything that proves a link
+(`end_requests`); this module parses the answers. Only functions that take an agent send requests; all others are pure.
 
 Bridges are distinguished from clients by their client id, ``<link>_<opener>_outbound``: the attribute NetworkConnection
 is false for the connection of a duplex bridge (seen on 5.18.3), and a read per connection would cost the broker more.
@@ -86,7 +86,7 @@ def started_connectors(agent: Jolokia) -> int:
 
 def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
     """The broker's current figures, by one request. Raises ManagementFailed."""
-    answers = agent.bulk(figures_asked(agent.calls_itself))
+    answers = agent.bulk(figure_requests(agent.calls_itself))
     try:
         return figures(agent.broker, answers, bridge_client_ids)
     except (KeyError, TypeError, ValueError) as error:  # an MBean may disappear while it is read
@@ -99,12 +99,12 @@ def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
 def end_of(agent: Jolokia) -> LinkEnd:
     """The broker's data on its links, by one request; a broker that does not answer has a ``failure``."""
     try:
-        return link_end(agent.broker, agent.bulk(ends_asked(agent.broker)))
+        return link_end(agent.broker, agent.bulk(end_requests(agent.broker)))
     except ManagementFailed as error:
         return LinkEnd(agent.broker, failure=str(error))
 
 
-def figures_asked(broker: str) -> tuple[Request, ...]:
+def figure_requests(broker: str) -> tuple[Request, ...]:
     mbean = broker_mbean(broker)
     return (
         read(mbean, *BROKER_FIGURES.values()),
@@ -112,12 +112,12 @@ def figures_asked(broker: str) -> tuple[Request, ...]:
         read(f"{mbean},destinationType=Queue,destinationName=*", "Name", *QUEUE_FIGURES.values()),
         read(f"{mbean},destinationType=*,{_BRIDGES_CONSUMERS}", *WAITING),
         *_bridges_asked(mbean),
-        connections_asked(mbean),
+        connection_request(mbean),
     )
 
 
 def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collection[str]) -> Figures:
-    """Parse the answers to `figures_asked`. Raises ManagementFailed if one is an error."""
+    """Parse the answers to `figure_requests`. Raises ManagementFailed if one is an error."""
     whole, heap, queues, subscriptions, *bridges, connections = (value_of(broker, answer) for answer in answers)
     return Figures(
         broker=named_figures(BROKER_FIGURES, whole) | heap_figures(heap),
@@ -177,14 +177,14 @@ def _durable_subscription(attributes: Mapping[str, Any]) -> DurableSubscription:
     )
 
 
-def ends_asked(broker: str) -> tuple[Request, ...]:
+def end_requests(broker: str) -> tuple[Request, ...]:
     mbean = broker_mbean(broker)
     subscriptions = f"{mbean},destinationType=*,{_CONSUMERS},consumerId=*"
-    return (*_bridges_asked(mbean), connections_asked(mbean), search(subscriptions))
+    return (*_bridges_asked(mbean), connection_request(mbean), search(subscriptions))
 
 
 def link_end(broker: str, answers: Sequence[Answer]) -> LinkEnd:
-    """Parse the answers to `ends_asked`. Raises ManagementFailed if one is an error."""
+    """Parse the answers to `end_requests`. Raises ManagementFailed if one is an error."""
     *bridges, connections, subscriptions = (value_of(broker, answer) for answer in answers)
     names = (object_name(name) for name in subscriptions)
     return LinkEnd(
@@ -204,7 +204,7 @@ def _bridges_asked(mbean: str) -> tuple[Request, ...]:
     )
 
 
-def connections_asked(mbean: str) -> Request:
+def connection_request(mbean: str) -> Request:
     """Request only the names of connections, from the only view that exists as soon as a connection has logged in."""
     return search(f"{mbean},connector=clientConnectors,connectorName=*,connectionViewType=clientId,connectionName=*")
 

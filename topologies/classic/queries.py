@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from topologies.classic import management
-from topologies.classic.management import BROKERS, broker_mbean, connections_asked, of_clients
+from topologies.classic.management import BROKERS, broker_mbean, connection_request, of_clients
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.management.contract import HEAP, BrokerQueries, Figures, heap_figures, on_one_store, value_of
 from topologies.management.jolokia import Jolokia, execute, object_name
@@ -75,7 +75,7 @@ class ClassicQueries:
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
         """The MBean names of all client connections."""
-        (answer,) = agent.bulk([connections_asked(broker_mbean(agent.calls_itself))])
+        (answer,) = agent.bulk([connection_request(broker_mbean(agent.calls_itself))])
         return frozenset(of_clients(value_of(agent.broker, answer), self._names.client_ids))
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:

@@ -22,12 +22,12 @@ def classic_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
 
 def classic_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
     """Warnings about settings that are valid, and sometimes intended."""
-    yield from _unasked(links)
+    yield from _links_without_demand(links)
     yield from _wildcards(links)
     yield from _wildcards_of_policies(brokers)
 
 
-def _unasked(links: Sequence[Link]) -> Iterator[str]:
+def _links_without_demand(links: Sequence[Link]) -> Iterator[str]:
     """Links that never have demand: they learn of no consumers, and include no destinations statically."""
     for link in links:
         if not isinstance(link, NetworkConnector) or link.statically_included_destinations:

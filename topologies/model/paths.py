@@ -52,7 +52,7 @@ def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[
     if not all(link.limits.keys() >= TTLS for link in all_links):
         return {pair: path for name in names for pair, path in _paths_by_clusters(name, all_links)}
     paths = {(name, name): Path((name,)) for name in names}
-    most = joined(names, all_links)
+    most = connected_pairs(names, all_links)
     for hops in range(1, _most_hops(len(names), all_links) + 1):
         if len(paths) == len(most):
             break
@@ -63,7 +63,7 @@ def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[
     return paths
 
 
-def joined(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:
+def connected_pairs(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:
     """Every (from, to) that the links would connect without TTLs."""
     following = _following(links)
     return {(start, end) for start in brokers for end in _downstream(start, following)}

@@ -62,7 +62,7 @@ def cluster_connections(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> 
     )
 
 
-def called_twice(links: Iterable[Link]) -> Iterator[tuple[Link, Link]]:
+def repeated_connections(links: Iterable[Link]) -> Iterator[tuple[Link, Link]]:
     """Pairs of cluster links that join the same two brokers, and so share their connectors."""
     link_by_ends: dict[frozenset[str], Link] = {}
     for link in links:
@@ -109,7 +109,7 @@ def proxied(links: Iterable[Link]) -> tuple[Link, ...]:
 
 def impairment_problems(links: Iterable[Link]) -> Iterator[str]:
     """Why the impairments of links cannot be applied."""
-    for link, duplicate in called_twice(proxied(links)):
+    for link, duplicate in repeated_connections(proxied(links)):
         yield (
             f"links {link.name!r} and {duplicate.name!r} both join {link.opened_by.name!r} and {link.to.name!r}, each"
             " with the same address in all clusters, so no proxy can distinguish them; keep one link, or set no"

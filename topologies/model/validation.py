@@ -10,7 +10,7 @@ from records.run import OUT_OF_REACH
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.model.link import Link
-from topologies.model.paths import joined, shortest_paths, too_near
+from topologies.model.paths import connected_pairs, shortest_paths, too_near
 
 Brokers = tuple[AnyBroker, ...]
 Links = tuple[Link, ...]
@@ -44,7 +44,7 @@ def reach_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[s
     paths = shortest_paths(names, links)
     if not needed or any(pair in paths for pair in needed):
         return
-    edges = joined(names, links)
+    edges = connected_pairs(names, links)
     far = next((pair for pair in needed if pair in edges), None)
     if far:
         begin, end = far
@@ -61,13 +61,13 @@ def reach_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[s
 
 def reach_warnings(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
     """Consumers that some producers do not reach. This is allowed, and sometimes intended."""
-    return out_of_reach(_needed(groups), brokers, links)
+    return unreachable_pairs(_needed(groups), brokers, links)
 
 
-def out_of_reach(needed: Iterable[tuple[str, str]], brokers: Brokers, links: Links) -> Iterator[str]:
+def unreachable_pairs(needed: Iterable[tuple[str, str]], brokers: Brokers, links: Links) -> Iterator[str]:
     """A sentence for each (from, to) of brokers between which no message can pass, often because of a small TTL."""
     names = tuple(broker.name for broker in brokers)
-    paths, edges = shortest_paths(names, links), joined(names, links)
+    paths, edges = shortest_paths(names, links), connected_pairs(names, links)
     for begin, end in needed:
         if (begin, end) not in paths:
             yield f"a message sent at {begin!r} cannot reach {OUT_OF_REACH} {end!r}: " + (
@@ -114,10 +114,10 @@ def _links(brokers: Brokers, links: Links) -> Iterator[str]:
                 )
         if link.opened_by.name == link.to.name:
             yield f"link {link.name!r} joins {link.to.name!r} to itself; name a different broker in to"
-    yield from _twice(links)
+    yield from _repeated_links(links)
 
 
-def _twice(links: Links) -> Iterator[str]:
+def _repeated_links(links: Links) -> Iterator[str]:
     """Two duplex links in one direction may be intended, for throughput; with one from each end every message loops.
 
     Links that forward without demand are excluded: their product checks them.

@@ -20,7 +20,7 @@ from topologies.model.topology import Topology
 from topologies.runtimes import startup
 from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import LOG_TAIL_LINES, NotUpInTime, Progress, Runtime, RuntimeFailed
-from topologies.runtimes.ports import taken
+from topologies.runtimes.ports import port_in_use
 from topologies.runtimes.prepared import AHandle, Prepared, Render, RuntimeSettings, followers_of, render
 from topologies.runtimes.private import Authority
 from topologies.runtimes.proxies.link_proxies import LinkProxies
@@ -247,7 +247,9 @@ class ManagedRuntime(Generic[AHandle]):
         lines = self._handle(name).log_lines(of_this_start=True)
         ports = self._ready.ports_of(name)
         address = {port: self._wishes.address_of(protocol) for protocol, port in ports.items()}
-        return startup.explain(name, happened + self._no_room(), lines, ports, lambda port: taken(port, address[port]))
+        return startup.explain(
+            name, happened + self._no_room(), lines, ports, lambda port: port_in_use(port, address[port])
+        )
 
     def _no_room(self) -> str:
         """A broker without disk space for its log cannot report it there."""

@@ -55,7 +55,7 @@ def holder_of(port: int) -> str:
         return ""
 
 
-def taken(port: int, address: str = LOOPBACK) -> str:
+def port_in_use(port: int, address: str = LOOPBACK) -> str:
     """The sentence about a port that another process holds."""
     holder = holder_of(port)
     return f"port {port} of {address} is already in use" + (f" by {holder}" if holder else "")
@@ -89,7 +89,7 @@ def _hold_fixed(held: ExitStack, port: int, addresses: Sequence[str]) -> int:
     for address in addresses:
         if not _hold(held, port, address):
             raise UserError(
-                f"{taken(port, address)}: end that process, or choose another base port (or none, for free ports)"
+                f"{port_in_use(port, address)}: end that process, or choose another base port (or none, for free ports)"
             )
     return port
 

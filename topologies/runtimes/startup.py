@@ -61,7 +61,7 @@ AGENT_FAILED = re.compile(r"Could not start Jolokia agent: (.*)")
 MANAGEMENT = "management"  # the agent's port, among the ports of a broker by protocol
 
 
-def telling(lines: Iterable[str]) -> list[str]:
+def informative_lines(lines: Iterable[str]) -> list[str]:
     """The last informative lines: no stack frames, no list of JVM arguments, cut to LINE_LIMIT."""
     informative = [line.rstrip()[:LINE_LIMIT] for line in lines if not NOISE.search(line)]
     return informative[-LOG_TAIL_LINES:]
@@ -90,6 +90,6 @@ def explain(
     refused = refused_ports(lines, ports)
     reasons = "".join(f"; {taken(port)}" for port in refused)
     step = ". End that process or choose other ports" if refused else ""
-    informative = telling(lines)
+    informative = informative_lines(lines)
     log = "\n".join(f"    {line}" for line in informative) if informative else "    (it logged nothing)"
     return f"broker {broker!r} {happened}{reasons}{step}. Its log ends:\n{log}"

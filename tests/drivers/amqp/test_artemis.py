@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from drivers.amqp.connector import AmqpConnector
-from drivers.broker_errors import nothing_sent
+from drivers.broker_errors import ignore_outcome
 from drivers.client.client import Client
 from drivers.failover.uri import FailoverUri
 from records.writer import Recorder
@@ -54,7 +54,7 @@ def successors(runtime: Runtime, broker: str) -> tuple[str, ...]:
         runtime.credentials(),
         client_id="",
         timeout_s=10,
-        on_settled=nothing_sent,
+        on_settled=ignore_outcome,
         on_lost=print,
     )
     connection.close()

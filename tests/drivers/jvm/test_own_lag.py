@@ -81,7 +81,7 @@ def test_the_rule_is_that_of_the_loops_in_python(
         getattr(ours, event)(*values[: TAKES[event]])
         getattr(theirs, event)(*values[: TAKES[event]])
     assert int(theirs.readyNs(due_ns)) == ours.ready_ns(due_ns)
-    assert bool(theirs.catchesUp(now_ns)) is ours.catches_up(now_ns)
+    assert bool(theirs.catchesUp(now_ns)) is ours.is_catching_up(now_ns)
 
 
 def test_what_is_sent_late_and_was_held_back_by_nobody_is_late_since_it_was_due(bench: JvmLagBench) -> None:

@@ -14,10 +14,10 @@ from scipy import stats
 from brokerbench.cli import main
 from brokerbench.compare import command
 from brokerbench.compare.kept_verdicts import FIRST_VERDICTS_FILE, verdicts_in
-from brokerbench.compare.making import stands
+from brokerbench.compare.making import decided_verdicts
 from brokerbench.compare.session import SESSION_FILE, ComparisonRequest
 from brokerbench.compare.session import planned as planned_session
-from reports.comparison.comparison import first_verdicts, let_stand, newly_decided
+from reports.comparison.comparison import first_verdicts, keep_first_verdicts, newly_decided
 from reports.comparison.metrics import PRIMARY
 from reports.comparison.statistics import LEVEL
 from reports.comparison.verdicts import FirstVerdict
@@ -35,9 +35,9 @@ def test_a_verdict_stands_when_blocks_are_added_that_would_change_it() -> None:
     assert [(verdict.blocks, verdict.word) for verdict in standing] == [(7, "worse")]
     later = of_ratios(*WORSE, *EVEN, *EVEN, *EVEN)
     assert words(later) == ["undecided"]
-    stands = let_stand(later, standing)
-    assert words(stands) == ["worse"]
-    reasons = stands.tests[0].verdict.reasons
+    decided_verdicts = keep_first_verdicts(later, standing)
+    assert words(decided_verdicts) == ["worse"]
+    reasons = decided_verdicts.tests[0].verdict.reasons
     assert (
         reasons[0]
         == "This is the verdict of the first 7 blocks, which were enough for one. Later blocks do not change it."
@@ -52,30 +52,30 @@ def test_that_a_comparison_was_undecided_stands_as_well() -> None:
     assert [verdict.word for verdict in standing] == ["undecided"]
     later = of_ratios(*(1.08 + 0.001 * n for n in range(14)))
     assert words(later) == ["worse"]
-    assert words(let_stand(later, standing)) == ["undecided"]
+    assert words(keep_first_verdicts(later, standing)) == ["undecided"]
 
 
 def test_a_comparison_of_too_few_blocks_has_no_verdict_that_could_stand() -> None:
     few = of_ratios(*WORSE[:6])
     assert first_verdicts(few) == ()
     later = of_ratios(*WORSE)
-    assert let_stand(later, first_verdicts(few)) == later
+    assert keep_first_verdicts(later, first_verdicts(few)) == later
 
 
 def test_the_same_blocks_again_are_told_as_they_were() -> None:
     comparison = of_ratios(*WORSE)
-    assert let_stand(comparison, first_verdicts(comparison)) == comparison
+    assert keep_first_verdicts(comparison, first_verdicts(comparison)) == comparison
 
 
 def test_blocks_that_were_replaced_do_not_change_a_verdict_either() -> None:
     standing = first_verdicts(of_ratios(*WORSE))
-    assert words(let_stand(of_ratios(*EVEN[:7]), standing)) == ["worse"]
+    assert words(keep_first_verdicts(of_ratios(*EVEN[:7]), standing)) == ["worse"]
 
 
 def test_another_question_has_a_verdict_of_its_own() -> None:
     standing = first_verdicts(of_ratios(*WORSE))
     wider = of_ratios(*WORSE, *WORSE, same_within=60.0)
-    assert let_stand(wider, standing) == wider
+    assert keep_first_verdicts(wider, standing) == wider
     assert [verdict.same_within for verdict in newly_decided([wider], standing)] == [60.0]
     assert newly_decided([of_ratios(*WORSE, *WORSE)], standing) == []
 
@@ -85,7 +85,7 @@ def test_an_invalid_run_is_told_whatever_verdict_stands() -> None:
     arms = planted(random, 8, [{}, {}])
     standing = first_verdicts(compared([arm[:7] for arm in arms]))
     arms[1][7].summary["verdict"] = "invalid"
-    assert words(let_stand(compared(arms), standing)) == ["invalid"]
+    assert words(keep_first_verdicts(compared(arms), standing)) == ["invalid"]
 
 
 def test_who_adds_blocks_until_a_verdict_comes_finds_no_more_than_the_level_says() -> None:
@@ -97,7 +97,7 @@ def test_who_adds_blocks_until_a_verdict_comes_finds_no_more_than_the_level_says
         for blocks in range(7, 15):
             now = compared([arm[:blocks] for arm in arms], same_within=0.0001)
             standing = (*standing, *newly_decided([now], standing))
-            words_of_arms[0] |= set(words(let_stand(now, standing)))
+            words_of_arms[0] |= set(words(keep_first_verdicts(now, standing)))
             words_of_arms[1] |= set(words(now))
         alarms += bool({"better", "worse"} & words_of_arms[0])
         without += bool({"better", "worse"} & words_of_arms[1])
@@ -214,7 +214,7 @@ def test_who_asks_for_more_blocks_after_a_verdict_is_told_before_any_run(session
     session_made.add(*WORSE)
     session_made.compare()
     request = ComparisonRequest("steady", "mesh,hub-and-spoke", (), 14, None, "mine", (), session_made.out)
-    (line,) = stands([planned_session(request, 1)])
+    (line,) = decided_verdicts([planned_session(request, 1)])
     refusal = f"steady: hub-and-spoke is worse in {PRIMARY} by 7 blocks, and more blocks do not change this verdict"
     assert line == refusal
-    assert stands([planned_session(replace(request, blocks=7), 1)]) == []
+    assert decided_verdicts([planned_session(replace(request, blocks=7), 1)]) == []

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from records.errors import RunUnwritable, UserError
-from reports.comparison.arms import parted
+from reports.comparison.arms import primary_by_scenario
 from reports.comparison.build import ComparisonInput, compared, render, write
 from reports.comparison.charts import ratio_ticks
 from reports.comparison.comparison import Comparison, JudgedDesign, compare
@@ -315,13 +315,15 @@ def test_a_run_alone_of_its_scenario_cannot_be_compared(tmp_path: Path) -> None:
 
 
 def test_a_figure_may_be_primary_in_one_scenario_alone() -> None:
-    metrics_by_scenario = parted(["throughput.received_per_s", f"steady:{PRIMARY}"], ["steady", "failover"])
+    metrics_by_scenario = primary_by_scenario(
+        ["throughput.received_per_s", f"steady:{PRIMARY}"], ["steady", "failover"]
+    )
     assert {name: [metric.path for metric in metrics] for name, metrics in metrics_by_scenario.items()} == {
         "steady": ["throughput.received_per_s", PRIMARY],
         "failover": ["throughput.received_per_s"],
     }
     with pytest.raises(UserError, match="no run of scenario calm: write one of steady and failover"):
-        parted([f"calm:{PRIMARY}"], ["steady", "failover"])
+        primary_by_scenario([f"calm:{PRIMARY}"], ["steady", "failover"])
 
 
 def test_cells_have_their_interval_and_say_where_arms_cannot_be_told_apart(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from records.summary import AbortResult
 from reports.nightly.build import document, markdown, nightly_page
 from reports.nightly.history import SCHEMA, NightlyHistory
-from reports.nightly.judging import OWN_CHECKS, Night, NightlyCell, answer, doubts, judged, night
+from reports.nightly.judging import OWN_CHECKS, Night, NightlyCell, answer, doubts, judge_gates, night
 from tests.reports.nightly.planted import P99, cell, with_check
 
 LOST = "messages.lost == 0"
@@ -29,7 +29,7 @@ ABORTED = {"checks": [], "aborted": [ABORT]}
 
 def only(judged_cell: NightlyCell, gate: str) -> tuple[str, str]:
     """The outcome and the reasons of one gate."""
-    (result,) = [result for result in judged([judged_cell]) if result.gate == gate]
+    (result,) = [result for result in judge_gates([judged_cell]) if result.gate == gate]
     return result.outcome, " ".join(result.reasons)
 
 
@@ -85,8 +85,8 @@ def test_runs_that_do_not_repeat_are_undecided(tmp_path: Path) -> None:
 def test_all_gates_of_a_night_share_one_level(tmp_path: Path) -> None:
     """Eight blocks give p = 2/256 at best: enough for six tests, not for seven."""
     cells = [cell(tmp_path / str(at), 1.6) for at in range(7)]
-    assert {result.outcome for result in judged(cells[:6]) if result.figure} == {"fail"}
-    assert {result.outcome for result in judged(cells) if result.figure} == {"undecided"}
+    assert {result.outcome for result in judge_gates(cells[:6]) if result.figure} == {"fail"}
+    assert {result.outcome for result in judge_gates(cells) if result.figure} == {"undecided"}
 
 
 def test_a_check_that_failed_in_one_run_fails_the_gate_and_names_the_run(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from lxml import etree
 from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import ACCEPTED, ALL, SHARED_STORE, Acceptor, ArtemisBroker
 from topologies.artemis.render import names
-from topologies.artemis.render.files import files_beside
+from topologies.artemis.render.files import extra_files
 from topologies.artemis.render.links import add_links
 from topologies.artemis.render.names import CONFIGURATION, CORE, DISPENSABLE, add, add_all, element, written_at
 from topologies.model.explicit_fields import Written
@@ -39,7 +39,7 @@ def render(topology: Topology, broker: ArtemisBroker, site: Site) -> dict[str, s
     """Map file names to texts; '/' separates folders. Raises KeyError if the site lacks a needed port."""
     root = element(CONFIGURATION, "configuration")
     root.append(core(topology, broker, site))
-    return {BROKER_XML: to_text(root), **files_beside(topology, broker)}
+    return {BROKER_XML: to_text(root), **extra_files(topology, broker)}
 
 
 def core(topology: Topology, broker: ArtemisBroker, site: Site) -> etree._Element:

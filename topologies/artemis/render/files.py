@@ -49,7 +49,7 @@ activemq {{
 """
 
 
-def files_beside(topology: Topology, broker: ArtemisBroker) -> dict[str, str]:
+def extra_files(topology: Topology, broker: ArtemisBroker) -> dict[str, str]:
     """Map file names to texts: all files except broker.xml."""
     return {
         "bootstrap.xml": _BOOTSTRAP,

@@ -19,7 +19,7 @@ from topologies.classic.render.network_connectors import (
     add_discovery_agents,
     add_network_connectors,
     add_services,
-    telling_uri,
+    announcement_uri,
 )
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.broker import AnyBroker
@@ -137,7 +137,7 @@ def _broker(topology: Topology, broker: Broker, site: Site) -> etree._Element:
     connectors = add(element, "transportConnectors")
     for connector in broker.connectors:
         added = _add_connector(connectors, connector, _listening_uri(broker, connector, site, written), written)
-        if connector.protocol == "openwire" and (telling := telling_uri(topology, broker, site)):
+        if connector.protocol == "openwire" and (telling := announcement_uri(topology, broker, site)):
             added.set("discoveryUri", telling)
     return element
 

@@ -66,24 +66,24 @@ def _with_options(link: NetworkConnector, uri: str, written: Written) -> str:
     return f"{uri}?{_query(options)}" if options else uri
 
 
-def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:
+def announcement_uri(topology: Topology, broker: Broker, site: Site) -> str:
     """Where a broker, or its standby in its place, announces its address; empty if no link discovers it this way."""
-    discovery = looked_for(topology, broker)
-    if discovery is None or tellings(topology, broker, site):
+    discovery = discovery_of(topology, broker)
+    if discovery is None or proxied_announcements(topology, broker, site):
         return ""
     reached = broker.active
     return _multicast_uri(discovery, reached, reached, site, {})
 
 
-def looked_for(topology: Topology, broker: Broker) -> MulticastDiscovery | None:
+def discovery_of(topology: Topology, broker: Broker) -> MulticastDiscovery | None:
     """How links discover a broker by multicast; None if no link does."""
     return next((discovery for _, discovery in _lookers(topology, broker)), None)
 
 
-def tellings(topology: Topology, broker: Broker, site: Site) -> dict[str, tuple[str, str]]:
+def proxied_announcements(topology: Topology, broker: Broker, site: Site) -> dict[str, tuple[str, str]]:
     """For each link with discovery and a proxy: the multicast URI for the announcement, and the announced address.
 
-    A link without a proxy gets the broker's own address, by `telling_uri`; either all links have proxies or none.
+    A link without a proxy gets the broker's own address, by `announcement_uri`; either all links have proxies or none.
     """
     return {
         link.name: (_multicast_uri(discovery, *_group(link, site), site, {}), _called_uri(broker, address))
@@ -144,7 +144,7 @@ INVOKING = "org.springframework.beans.factory.config.MethodInvokingBean"
 
 def add_discovery_agents(root: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
     """Add them to ``beans``, before the broker that refers to them."""
-    for link, (group_uri, told_uri) in tellings(topology, broker, site).items():
+    for link, (group_uri, told_uri) in proxied_announcements(topology, broker, site).items():
         agent = _spring(root, "bean", {"id": _id(link), "class": FACTORY, "factory-method": "createDiscoveryAgent"})
         _spring(agent, "constructor-arg", {"value": group_uri})
         registering = _spring(root, "bean", {"class": INVOKING})
@@ -155,7 +155,7 @@ def add_discovery_agents(root: etree._Element, topology: Topology, broker: Broke
 
 def add_services(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
     """Add the agents to the broker's services."""
-    links = tellings(topology, broker, site)
+    links = proxied_announcements(topology, broker, site)
     if links:
         services = add(parent, "services")
         for link in links:

@@ -16,10 +16,10 @@ from testcontainers.core.network import Network
 
 from topologies.model.launch import ProductLaunch
 from topologies.runtimes.containers import engine as docker_engine
-from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, explained
+from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, explain_failure
 from topologies.runtimes.containers.image import Image
 from topologies.runtimes.handle import BrokerLog, pause
-from topologies.runtimes.ports import taken
+from topologies.runtimes.ports import port_in_use
 
 EVERYWHERE = "0.0.0.0"  # inside a container; its ports are published only on chosen addresses of this machine
 
@@ -212,8 +212,8 @@ class BrokerContainer:
 
     def _why(self, error: Exception) -> str:
         if refused := PORT_REFUSED.search(str(error)):
-            return f"{taken(int(refused.group(2)), refused.group(1))}. End that process or choose other ports"
-        return explained(error, self._host)
+            return f"{port_in_use(int(refused.group(2)), refused.group(1))}. End that process or choose other ports"
+        return explain_failure(error, self._host)
 
     def _signal(self, name: str) -> bool:
         """Send a signal; return False without a process. Raises EngineTrouble if the engine fails."""
@@ -222,7 +222,7 @@ class BrokerContainer:
         except FAILURES as error:
             if isinstance(error, NotFound) or (isinstance(error, APIError) and "is not running" in str(error)):
                 return False
-            raise EngineTrouble(f"{self._description}: {explained(error, self._host)}") from error
+            raise EngineTrouble(f"{self._description}: {explain_failure(error, self._host)}") from error
         return True
 
 

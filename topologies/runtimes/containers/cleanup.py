@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from topologies.runtimes.containers import guard as container_guard
-from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, client_of, explained
+from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, client_of, explain_failure
 from topologies.runtimes.containers.guard import LEFT_OVER, RUN_LABEL, Removal
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.handle import has_ended, pause
@@ -158,5 +158,5 @@ def _labels_on(engine: Engine) -> list[dict[str, str]]:
         with client_of(engine.host) as client:
             parts = [*client.api.containers(all=True, filters=ours), *client.api.networks(filters=ours)]
     except FAILURES as error:
-        raise EngineTrouble(explained(error, engine.host)) from error
+        raise EngineTrouble(explain_failure(error, engine.host)) from error
     return [dict(part.get("Labels") or {}) for part in parts]

@@ -105,7 +105,7 @@ def is_gone(error: BaseException) -> bool:
     return False
 
 
-def explained(error: Exception, host: str = "") -> str:
+def explain_failure(error: Exception, host: str = "") -> str:
     """One sentence that explains an engine's error, with the next step. Pure."""
     if not isinstance(error, APIError) and is_gone(error):
         return f"the Docker engine at {host} no longer answers ({reason(error)}): start it again"

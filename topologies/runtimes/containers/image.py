@@ -24,7 +24,7 @@ from topologies.runtimes.containers.engine import (
     Engine,
     EngineTrouble,
     client_of,
-    explained,
+    explain_failure,
     find,
     reason,
     step_for,
@@ -147,7 +147,9 @@ def build(engine: Engine, base: str, product: BrokerProduct, tag: str) -> str:
         except BuildError as error:
             raise EngineTrouble(f"image {tag} cannot be built from {base}: {error.msg}") from error
         except FAILURES as error:
-            raise EngineTrouble(f"image {tag} cannot be built from {base}: {explained(error, engine.host)}") from error
+            raise EngineTrouble(
+                f"image {tag} cannot be built from {base}: {explain_failure(error, engine.host)}"
+            ) from error
     return str(image.id)
 
 

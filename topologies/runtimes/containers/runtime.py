@@ -37,7 +37,7 @@ from topologies.runtimes.containers.cleanup import (
     lost_with,
     remove_leftovers,
 )
-from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, answers, explained, find
+from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, answers, explain_failure, find
 from topologies.runtimes.containers.image import obtain, use_reaper_if_it_can_be_had
 from topologies.runtimes.containers.links import LINKS_HOST, links_in_containers
 from topologies.runtimes.contract import Progress
@@ -204,7 +204,7 @@ def _network(engine: Engine, name: str, run_labels: Mapping[str, str]) -> Networ
     try:
         return network.create()
     except FAILURES as error:
-        raise EngineTrouble(f"network {name} cannot be created: {explained(error, engine.host)}") from error
+        raise EngineTrouble(f"network {name} cannot be created: {explain_failure(error, engine.host)}") from error
 
 
 def command_inside(
@@ -285,7 +285,7 @@ class ContainerRuntime(ManagedRuntime[BrokerContainer]):
 
     def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
         super().up(progress, absent)
-        self._reported_versions = self._versions_told(
+        self._reported_versions = self._read_versions(
             next(broker.name for broker in self._topology.brokers if broker.name not in absent)
         )
 
@@ -313,7 +313,7 @@ class ContainerRuntime(ManagedRuntime[BrokerContainer]):
                 log.warning("%s", left_behind(prepared.guard.engine.host, prepared.guard.token))
             self._told_what_is_left = True
 
-    def _versions_told(self, broker: str) -> dict[str, str]:
+    def _read_versions(self, broker: str) -> dict[str, str]:
         """The versions in the image, as the broker reports them."""
         with closing(Jolokia(self.management(broker), ASK_TIMEOUT_S)) as agent, suppress(ManagementFailed):
             version = queries_of(self._topology, broker).version(agent)

@@ -69,10 +69,10 @@ def _read(file: Path) -> dict[str, str]:
         raise CredentialsUnusable(
             f"credentials_file {file}: is not UTF-8 text; write lines such as {USERNAME}=NAME"
         ) from None
-    return dict(_pair(file, number, line) for number, line in enumerate(lines, start=1) if _tells(line))
+    return dict(_pair(file, number, line) for number, line in enumerate(lines, start=1) if _has_setting(line))
 
 
-def _tells(line: str) -> bool:
+def _has_setting(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 

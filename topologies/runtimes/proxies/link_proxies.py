@@ -33,7 +33,7 @@ from topologies.runtimes.proxies.toxiproxy import (
     ToxiproxyUnavailable,
     find_toxiproxy,
     sent_bytes,
-    swallowing,
+    swallow_toxics,
     toxics,
     with_open_connections,
 )
@@ -183,14 +183,14 @@ class LinkProxies:
     def swallow(self, link: str) -> None:
         """Discard everything that the link's connections carry, both ways; they stay open. Raises RuntimeFailed."""
         for proxy in self._own_proxies(link):
-            for toxic in swallowing():
+            for toxic in swallow_toxics():
                 self._api.add_toxic(proxy.name, toxic)
 
-    def swallow_no_more(self, link: str) -> None:
+    def stop_swallowing(self, link: str) -> None:
         """Stop discarding. The link's connections, which have lost bytes, end. Raises RuntimeFailed or OSError."""
         self.cut(link)
         for proxy in self._own_proxies(link):
-            for toxic in swallowing():
+            for toxic in swallow_toxics():
                 self._api.remove_toxic(proxy.name, toxic)
         self.mend(link)
 

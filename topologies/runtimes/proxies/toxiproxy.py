@@ -71,7 +71,7 @@ def toxics(impairment: Impairment) -> list[Toxic]:
     return wanted
 
 
-def swallowing() -> list[Toxic]:
+def swallow_toxics() -> list[Toxic]:
     """Toxics that discard all bytes both ways, while connections stay open and new ones are accepted. Pure."""
     return [_toxic("timeout", stream, {"timeout": 0}) for stream in STREAMS]
 
