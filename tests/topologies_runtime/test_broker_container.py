@@ -56,7 +56,7 @@ def test_the_brokers_process_is_known_also_where_the_engines_own_is_seen_first(
     lines: list[list[str]], is_recognised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise its memory and CPU are not sampled: on a busy machine, this happened with two of three brokers."""
-    monkeypatch.setattr(brokercontainer.psutil, "FakeContainerProcess", lambda _pid: FakeContainerProcess(list(lines)))
+    monkeypatch.setattr(brokercontainer.psutil, "Process", lambda _pid: FakeContainerProcess(list(lines)))
     container = BrokerContainer(
         "b", cast("Any", FakeEngine()), COMMAND, log=tmp_path / "log", host="unix:///nobody.sock"
     )

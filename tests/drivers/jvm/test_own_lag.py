@@ -145,7 +145,7 @@ class LagSession:
 
 def test_a_sender_that_waits_for_its_commit_is_not_late(java: Callable[[str], Any], bench: JvmLagBench) -> None:
     session = LagSession()
-    bench.client.session = jpype.JProxy(java("javax.jms.LagSession"), inst=session)
+    bench.client.session = jpype.JProxy(java("javax.jms.Session"), inst=session)
     sender, due_ns = bench.sender(transaction_size=1), time.perf_counter_ns()
     due(sender, due_ns, due_ns)
     assert session.asked.wait(60)
