@@ -1,4 +1,4 @@
-"""Reads the event files of a run at a URI with Spark: each task receives the row groups of its parts.
+"""Reads the event files of a run at a URI with Spark: each task receives the row groups of the parts that it computes.
 
 Spark's `binaryFile` source reads whole files from any of its file systems. With several tasks, the row groups are cut
 out of the files and sent to the tasks that need them, compressed to about 6 bytes per event. A task then opens a file

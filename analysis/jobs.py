@@ -5,7 +5,7 @@
 A run is a folder or a folder's URI, such as s3a://bucket/run. Results are written to the same place
 (`analysis.stored_run`).
 
-The exit status is that of the gravest verdict (records.summary.EXIT_STATUS), or 2 if a run could not be analysed.
+The exit status belongs to the worst verdict (records.summary.EXIT_STATUS), or is 2 if a run could not be analysed.
 """
 
 import argparse

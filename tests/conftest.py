@@ -1,6 +1,6 @@
 """Shares running brokers with all tests, and stops Locust from patching the tests' process with gevent.
 
-Property tests have no deadline: a busy machine may stand still for seconds during any example.
+Property tests have no deadline: a busy machine may pause for seconds during any example.
 """
 
 import os

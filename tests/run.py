@@ -1,12 +1,12 @@
-"""Runs a tier of the tests and says what ran: `python -m tests.run TIER [OPTIONS] [ARGUMENTS OF PYTEST]`.
+"""Runs a tier of tests and reports the results: `python -m tests.run TIER [OPTIONS] [ARGUMENTS OF PYTEST]`.
 
-TIER is ``test`` (what `make test` runs: what this machine lacks is left out, and the last lines say so), ``all`` (the
-slow tests too) or ``nightly`` (the full matrices). ``all`` and ``nightly`` leave nothing out: what is missing is an
-error.
+TIER is ``test``, ``all`` (including slow tests) or ``nightly`` (the full matrices). ``test`` is the tier of `make
+test`: it leaves out tests that need tools which this machine lacks, and the last lines report them. For ``all`` and
+``nightly``, a missing tool is an error.
 
-Tests that neither start brokers nor measure run first, beside each other (pytest-xdist). The others follow, one by one.
-Up to three tests of each of the two that failed run once more, in a process of their own, with new fixtures: one that
-passes then counts as passed, and the last lines name it as unsteady.
+Tests that neither start brokers nor measure run first, in parallel (pytest-xdist). The others follow, one after the
+other. Up to three failed tests of each stage run once more in a separate process, with new fixtures. A test that passes
+then counts as passed, and the last lines list it as unsteady.
 """
 
 import argparse
@@ -32,15 +32,20 @@ DURATIONS = ROOT / "tests" / "support" / "nightly_durations.json"
 NOTHING_TO_RUN = 5  # pytest's exit status
 TESTS_FAILED = 1  # pytest's exit status
 MOST_UNSTEADY = 3
-"""So many failed tests of a stage may be a machine that stood still; more are a defect."""
+"""Up to this many failed tests per stage may be caused by a busy machine; more are a defect."""
 BESIDE_EACH_OTHER = ("--numprocesses", str(os.cpu_count() or 1), "--dist", "loadfile", "--no-loadscope-reorder")
-"""A file's tests stay in one process, so tests that share a Spark session start at most one a process. Files begin in
-the order of their names: those of few tests, which pytest-xdist would put last, take longest."""
+"""The tests of a file stay in one process, so tests that share a Spark session start at most one per process.
+
+Files run in alphabetical order: pytest-xdist would put files with few tests last, but these take longest.
+"""
 
 
 @dataclass(frozen=True)
 class TierStage:
-    """What one or two calls of pytest came to. ``outcomes``: by test. ``unsteady``: what passed the second time."""
+    """The results of one or two calls of pytest.
+
+    ``outcomes``: by test. ``unsteady``: tests that passed when repeated.
+    """
 
     status: int
     outcomes: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +58,7 @@ class TierStage:
 
 @dataclass(frozen=True)
 class TierChoice:
-    """The tests of a tier: those to run, those that ran earlier, and how many need what is missing, by its marker."""
+    """The tests of a tier to run, tests that ran earlier, and the number of tests left out, by missing marker."""
 
     tests: Sequence[CollectedTest]
     earlier: Sequence[CollectedTest]
@@ -225,7 +230,7 @@ def short_of(tier: str, choice: TierChoice, outcomes: Mapping[str, str]) -> list
 def closing(
     outcomes: Mapping[str, str], unsteady: Sequence[str], left_out: Mapping[str, int], took_s: float
 ) -> list[str]:
-    """The last lines: how many ran, what was left out and why, and the command that adds it."""
+    """Return the last lines: the number of tests that ran, omitted tests and why, and the command that adds them."""
     counts = Counter(outcomes.values())
     ends = [f"{count:,} {outcome}" for outcome, count in counts.most_common()]
     lines = [f"{len(outcomes):,} tests ran in {took_s / 60:.1f} min: {', '.join(ends) or 'none'}."]

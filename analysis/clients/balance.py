@@ -98,7 +98,7 @@ def evenness(counts: Sequence[int]) -> Evenness:
 
 
 def spread(values_ms: Sequence[float | None]) -> OutageSpread:
-    """Return the lower of the two middle values, and the largest. None stands for never, and for no values."""
+    """Return the lower of the two middle values, and the largest. None means never, or no values."""
     if not values_ms:
         return OutageSpread(p50=None, max=None)
     ordered = sorted(values_ms, key=lambda value_ms: inf if value_ms is None else value_ms)

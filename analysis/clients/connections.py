@@ -4,8 +4,8 @@ The clients' events give opened minus ended connections. A client that moves to 
 before it closes the old one, so for a moment it has both.
 
 A broker's count is too high if the broker has not noticed a lost connection, or if other programs use it. The two
-counts are read at different times of a second, so only seconds in which the clients' count is constant are compared.
-Seconds in which the harness itself logs in to a broker, as a health check, are skipped for that broker.
+counts are read at different times of a second, so only seconds with a constant count of clients are compared. For each
+broker, seconds with a login of the harness itself, as a health check, are skipped.
 """
 
 from collections import Counter
@@ -97,7 +97,7 @@ def harness_logins(faults: Sequence[FaultSpan], load_began_ns: int) -> set[tuple
 
 
 def _trials(faults: Sequence[FaultSpan]) -> Iterator[tuple[str, int, int]]:
-    """Yield the periods in which the harness logs in: until a joining or restored broker serves."""
+    """Yield the periods when the harness logs in: until a joining or restored broker serves."""
     for fault in faults:
         if fault.traits.joins and fault.effective_ns is not None:
             yield fault.target, fault.began_ns, fault.effective_ns

@@ -1,7 +1,7 @@
 """Makes the summary's ``rebalance`` of moves and counts of clients, which Spark merges. Runs on the driver.
 
-The moments of which the distribution is reported depend on when the clients had settled. So the moves come first, then
-the number of clients at those moments.
+The reported moments depend on when the clients had settled. So the moves come first, then the number of clients at
+those moments.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ class Moves:
     """Moves of clients between brokers, one array element per move.
 
     ``at_ns``: time of arrival at the new broker. ``client``: client number. ``off_ns``: time without a connection.
-    ``unrest``: sorted (from, until) intervals in which a client was disconnected; FOREVER_NS: until the end.
+    ``unrest``: sorted (from, until) intervals without a connection of a client; FOREVER_NS: until the end.
     """
 
     at_ns: Ints
@@ -67,7 +67,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Away:
-    """A period in which a fault kept a broker away. Times count from the start of the load."""
+    """A period when a fault kept a broker away. Times count from the start of the load."""
 
     broker: str
     from_ns: int
@@ -235,7 +235,7 @@ def moments(
 
 
 def away(effects: Sequence[Effect]) -> Iterator[Away]:
-    """Yield the periods in which faults keep brokers away. A joining broker is away before and after its stay."""
+    """Yield the periods when faults keep brokers away. A joining broker is away before and after its stay."""
     leaving = [effect for effect in effects if effect.fault.traits.keeps_clients_off]
     for target in dict.fromkeys(effect.fault.target for effect in leaving):
         its = [effect for effect in leaving if effect.fault.target == target]

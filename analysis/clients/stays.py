@@ -1,6 +1,6 @@
 """Computes the stays of clients, and counts derived from stays. Each part of a run has some of the clients.
 
-A stay is a period in which a client was connected to one broker, with the reason for its end. The functions that follow
+A stay is a period of a client's connection to one broker, with the reason for its end. The functions that follow
 `stays_of` return rows of merged tables (`records.merged_tables`), which Spark merges over all clients. Times count from
 the start of the load.
 """
@@ -105,7 +105,7 @@ def moves(stays: pl.DataFrame) -> pl.DataFrame:
 
 
 def unsettled(stays: pl.DataFrame) -> pl.DataFrame:
-    """Return the periods in which clients were disconnected: from_ns and until_ns, FOREVER_NS for until the end."""
+    """Return the periods when clients were disconnected: from_ns and until_ns, FOREVER_NS for until the end."""
     return _with_next(stays).select(
         pl.col("to_ns").alias("from_ns"), pl.col("next_from_ns").fill_null(FOREVER_NS).alias("until_ns")
     )
@@ -119,7 +119,7 @@ def _with_next(stays: pl.DataFrame) -> pl.DataFrame:
 
 
 def flaps(stays: pl.DataFrame) -> pl.DataFrame:
-    """Return the number of stays of less than a second, except those that the client or the load ended."""
+    """Return the number of stays of less than a second, except stays that the client or the load ended."""
     short = pl.col("to_ns") - pl.col("from_ns") < FLAP_NS
     whole = (pl.col("from_ns") > 0) & ~pl.col("cause").is_in(OWN_ENDS)
     return stays.select((short & whole).sum().alias("flaps"))

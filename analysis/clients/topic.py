@@ -111,7 +111,7 @@ def _rebalance(run: Run, merged: MergedTables, course: Rebalancing, clients_at: 
 
 
 def _connection_counts(run: Run, results: TopicResults) -> ConnectionCounts:
-    """Compare nothing if each message has its own connection: brokers are sampled once per second."""
+    """Compare nothing if each message has a separate connection: brokers are sampled once per second."""
     if run.members["connection"].null_count():
         return ConnectionCounts(compared=0, differed=0, brokers=[])
     seconds = _load_ns(run) // NS_PER_S

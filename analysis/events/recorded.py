@@ -1,6 +1,6 @@
 """Finds event rows that cannot come from a recorder: changed row groups, and sends that are recorded twice.
 
-Each part checks its own rows. `records.seal` has already checked the file footers.
+Each part checks only rows of this part. `records.seal` has already checked the file footers.
 """
 
 from collections.abc import Iterable

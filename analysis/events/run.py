@@ -175,7 +175,7 @@ class TopicResults:
 
 
 class Topic(Protocol):
-    """A part of the analysis that can be read and run on its own.
+    """A part of the analysis that can be read and run separately.
 
     ``step``: the progress message shown once the topic is done. ``tables``: the tables that the topic needs from all
     parts, merged or written by the parts (`records.results.WRITTEN_BY_PARTS`); the tables of all topics are computed

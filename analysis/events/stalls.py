@@ -2,7 +2,7 @@
 
 A stall can make a read late if the message was sent before the stall ended, and read between the start of the stall and
 the time at which the stall's backlog must have been read. Reading the backlog takes at most as long as the stall,
-unless the process is busy for more than half of its time. The read was late by at most `read − max(stall began, sent)`.
+unless the process is busy for more than half of the time. The read was late by at most `read − max(stall began, sent)`.
 The brokers' share of this time cannot be measured, so all of it counts as the generator's own delay.
 """
 
@@ -51,7 +51,7 @@ def stall_rows(recorded: pa.Table, info: RunInfo) -> list[dict[str, Any]]:
 
 
 def by_slot(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return one row per stall and slot in which the stall may have made a read late."""
+    """Return one row per stall and slot with reads that the stall may have made late."""
     slots = []
     for row in rows:
         began_ns, ended_ns = row["began_ns"], row["ended_ns"]

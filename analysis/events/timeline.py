@@ -45,7 +45,7 @@ class FaultSpan:
 
 
 def fault_spans(rows: Sequence[Mapping[str, Any]]) -> tuple[FaultSpan, ...]:
-    """Return the faults that had an effect, in the order of their start.
+    """Return the faults that had an effect, ordered by their start.
 
     The effects of a fault end no later than the start of the next fault on the same broker.
     """

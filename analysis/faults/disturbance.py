@@ -107,9 +107,9 @@ class Backlog(NamedTuple):
     """The backlog after a fault, in outstanding deliveries.
 
     ``highest``: the largest backlog at the end of a second; None if nothing was due. ``drained_s``: seconds from the
-    fault until the backlog was no larger than before the fault; 0 if it was never larger, None if it stayed larger or
-    too few seconds precede the fault. ``drain_per_s``: deliveries per second from the highest backlog until
-    ``drained_s``; None if either is unknown.
+    fault until the backlog was as small as before the fault; 0 if it was never larger, None if it stayed larger or too
+    few seconds precede the fault. ``drain_per_s``: deliveries per second from the highest backlog until ``drained_s``;
+    None if either is unknown.
     """
 
     highest: int | None

@@ -67,7 +67,7 @@ def by_fault(stranded: pl.DataFrame) -> dict[int, list[Mapping[str, Any]]]:
 class LateFrom:
     """First deliveries slower than ``most_ns`` are late if they were due in these seconds of a fault.
 
-    ``until_s``: the second in which the next fault began; None if there is none.
+    ``until_s``: the second when the next fault began; None if there is none.
     """
 
     fault: int
@@ -79,7 +79,7 @@ class LateFrom:
 def late_limits(p99_ns: Mapping[int, int], faults: Sequence[FaultSpan], load_began_ns: int) -> list[LateFrom]:
     """Return the upper end of the p99 band of the seconds before each fault.
 
-    ``p99_ns``: p99 from due to received, by second. There is no limit for a fault that too few seconds precede.
+    ``p99_ns``: p99 from due to received, by second. A fault after too few seconds has no limit.
     """
     limits = []
     for fault, following in pairwise([*sorted(faults, key=lambda fault: fault.began_ns), None]):

@@ -1,7 +1,7 @@
 """Finds the outages of users whose clients lost their connections to a fault's broker.
 
 A producer's success is a confirmed send. Brokers do not confirm non-durable sends, which count when they are written. A
-consumer's success is a receipt. Users that share a connection lose it together, and each user has its own outage.
+consumer's success is a receipt. Users that share a connection lose it together, but each user has a separate outage.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ OWED = (
 def cut_off(connections: pl.DataFrame, members: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
     """Return one row per fault and user whose client lost its connection to the fault's broker.
 
-    Columns: fault, kind, target, applied_ns, client, group, lost_ns, and those of `reconnections`.
+    Columns: fault, kind, target, applied_ns, client, group, lost_ns, and the columns of `reconnections`.
     """
     return by_user(reconnections(connections, losses(connections, faults)), members)
 

@@ -148,7 +148,10 @@ def empty_seconds(rates: pa.Table, load: Span, brokers: Collection[str] = ()) ->
 
 
 def _stalled(around: Span, stalls: Sequence[Sequence[Span]]) -> bool:
-    """Return whether one process stalled for most of that time. Each of its protocols may have reported the stall."""
+    """Return whether one process stalled for most of that time.
+
+    Each protocol of the process may have reported the stall.
+    """
     return any(
         _covered_ns(around, process_stalls) > MOST_STALLED * (around.until_ns - around.from_ns)
         for process_stalls in stalls

@@ -1,6 +1,6 @@
 """Latency from due to received by consumer class and by destination.
 
-A run with one class or one destination has no such rows: its distribution equals the whole run's.
+A run with one class or one destination does not have these rows: its distribution equals the whole run's.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -115,7 +115,7 @@ def without_due(latency_ms: dict[str, Latency]) -> dict[str, Latency]:
 
 
 def distribution_ms(row: Mapping[str, Any] | None, prefix: str = "") -> Latency:
-    """Return the figures of a distribution; None stands for a distribution without durations."""
+    """Return the figures of a distribution; None means a distribution without durations."""
     return _latency(NONE if row is None else Spread.of_distribution(row, prefix))
 
 

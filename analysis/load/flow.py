@@ -25,7 +25,7 @@ LEAST_S = 8
 FEWEST = 10
 """A backlog that grows by fewer messages is ignored."""
 SHORTEST_GROWTH_S = 3
-"""Minimum number of seconds in which to look for the limit of a rate."""
+"""Minimum number of seconds for the search for a rate's limit."""
 ARRIVED = 0.1
 """Below this share of received messages, hardly any of the messages due in a second were received."""
 MOST = 0.5
@@ -36,7 +36,7 @@ PENDING = ("stranded", "unaccounted", "left_unconfirmed")
 
 @dataclass(frozen=True)
 class Deliveries:
-    """Deliveries of sent messages by the second in which the messages were due.
+    """Deliveries of sent messages, by the due second of the messages.
 
     ``owed``: deliveries that the subscriptions should receive. ``pending``: owed deliveries that had not arrived at the
     end and may still have been in transit.
@@ -105,11 +105,11 @@ class Flow:
         return cls(owed_in, latency.arrived(), left, _with_left(latency.waiting(), left, ends_s))
 
     def owed(self, seconds: range) -> float:
-        """Return how many deliveries were due in these seconds."""
+        """Return the number of deliveries that were due in these seconds."""
         return sum(self.owed_in.get(at_s, 0) for at_s in seconds)
 
     def received(self, seconds: range) -> float:
-        """Return how many deliveries arrived in these seconds, regardless of their due time."""
+        """Return the number of deliveries that arrived in these seconds, regardless of the due time."""
         awaited = sum(self.arrived.get(at_s, 0) + self.left.get(at_s, 0) for at_s in seconds)
         return awaited + self.waiting_after(seconds.start - 1) - self.waiting_after(seconds.stop - 1)
 

@@ -23,9 +23,9 @@ from records.step_judgement import TAIL, too_slow
 from records.units import NS_PER_S
 
 ALL_USED = 0.85
-"""A machine is used up if this share of its cores is in use. The rest is lost to waits between threads."""
+"""A machine is used up if at least this share of all cores is in use. The rest is lost to waits between threads."""
 LATE_MS = 50.0
-"""The load generator is the limit if it delayed half of its sends by more than this, not counting broker delays."""
+"""The load generator is the limit if it delayed half of the sends by more than this, not counting broker delays."""
 ONE_CORE = 0.9
 """A process with Python clients runs on one core. It has used up the core at this share."""
 IN_PYTHON = ("stomp", "amqp", "memory")

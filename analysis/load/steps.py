@@ -27,7 +27,7 @@ Counts = Mapping[str, Mapping[int, int]]
 
 @dataclass(frozen=True)
 class Asked:
-    """The load in steps that was requested, and what a search found about the steps while it ran.
+    """The requested load in steps, and the live results of a search.
 
     ``p99_ms``: a step with a higher p99 from due to received is not held; None: there is no limit.
     """
@@ -48,7 +48,7 @@ class Asked:
         return owed(scheduled, most_astray(scheduled, self.producers, self.arrivals), recorded)
 
     def found_at(self, from_s: int) -> StepJudgement | None:
-        """Return what the search found about the step that begins at ``from_s``."""
+        """Return the search's live result for the step that begins at ``from_s``."""
         return next((StepJudgement(step.held, step.why) for step in self.searched if step.from_s == from_s), None)
 
 

@@ -2,7 +2,7 @@
 
 A message that is past its time to live and was not found may have expired or been lost. Brokers count the expired
 messages of each queue (`expired_count`). The analysis takes that number of a queue's missing messages as expired and
-the others as lost. Brokers report no count for a topic, so the outcome of its messages stays unknown.
+the others as lost. Brokers report no count for a topic, so the outcome of messages to it stays unknown.
 """
 
 from collections import Counter

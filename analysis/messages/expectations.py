@@ -30,7 +30,7 @@ class Expectations:
 
     ``sent_to``: by destination. ``selectors``: the consumers' selectors by the destination that messages were sent to
     and the queue that receives them (empty for a topic); '' for a consumer without a selector. ``ended_ns``: when the
-    last search of the queues ended; None: there was no search, so no message counts as expired.
+    last search of the queues ended; None: without a search, no message counts as expired.
     """
 
     sent_to: Mapping[str, SentTo] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Expectations:
         return any(sent.time_to_live_ns for sent in self.sent_to.values())
 
     def _sent_to(self, destination: str) -> SentTo:
-        """Return the settings of messages to a destination; those of all classes if no class has exactly this name."""
+        """Return the settings of messages to a destination; of all classes if no class has exactly this name."""
         common = {*self.sent_to.values()}
         return self.sent_to.get(destination, common.pop() if len(common) == 1 else SentTo())
 

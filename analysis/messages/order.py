@@ -77,8 +77,10 @@ def in_overlaps(firsts: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
 
 
 def together(within_parts: pl.DataFrame, across_parts: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
-    """Return all overtaken deliveries: of blocks that a higher block overtook, those that Spark found. A delivery of
-    another block was overtaken by its own block only, so its part found it."""
+    """Return all overtaken deliveries: the blocks that a higher block overtook, as found by Spark.
+
+    A delivery of another block was overtaken by its own block only, so its part found it.
+    """
     alone = within_parts.with_columns(_block()).join(entangled, _BLOCK, how="anti")
     several = across_parts.with_columns(_block()).join(entangled, _BLOCK, how="semi")
     return pl.concat([alone, several]).drop("block")

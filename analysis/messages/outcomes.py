@@ -33,7 +33,7 @@ def expected(
 ) -> pl.DataFrame:
     """Return one row for each message and subscription that is owed the message.
 
-    A queue has one subscription of its own. A topic's message is owed to each subscription that had begun before the
+    Each queue has exactly one subscription. A topic's message is owed to each subscription that had begun before the
     first attempt and whose selector matches. A virtual topic's queue is owed the messages sent after it was created.
 
     Added columns: subscription (NOBODY for a message to a topic without a subscription); away (the subscription is not

@@ -149,7 +149,7 @@ class Part:
         return deliveries.first(self.deliveries)
 
     def narrowed(self, messages: pl.DataFrame) -> "Part":
-        """Return the same part with only some of its messages."""
+        """Return the same part with only some messages."""
         few = replace(self)
         for table in ("sends", "receipts"):
             few.__dict__[table] = getattr(self, table).join(messages, MESSAGE, how="semi")

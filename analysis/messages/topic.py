@@ -140,7 +140,7 @@ def _foreign(part: Part) -> pl.DataFrame:
 
 
 MOST_PLACES = 5
-"""Maximum number of places of foreign messages that a reason names, those with most messages first."""
+"""Maximum number of places of foreign messages that a reason names, ordered by their number of messages."""
 
 
 def foreign_words(places: Sequence[dict[str, Any]], destinations: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""Computes how far Artemis mirrors lagged, from the brokers' samples. Runs on the driver, on few rows.
+"""Computes the lag of Artemis mirrors from the brokers' samples. Runs on the driver, on few rows.
 
 A broker with a mirror queues a message for each send, acknowledgement and new queue that the mirror has to repeat. The
 samples contain the number added since the broker's start (``mirror_events``) and the number waiting

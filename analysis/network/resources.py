@@ -104,7 +104,7 @@ def cores_in_load(samples: pl.DataFrame, timeline: Timeline) -> dict[str, dict[s
 
 
 def _whole(used_ns: pl.Expr) -> pl.Expr:
-    """Return the sum; null if there are no values."""
+    """Return the sum; null without values."""
     total = used_ns.sum().round(mode="half_away_from_zero").cast(pl.Int64)
     return pl.when(used_ns.count() > 0).then(total)
 

@@ -63,7 +63,7 @@ class Verdict:
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """Return the verdict: the first kind with a reason, or pass if there are no reasons."""
+    """Return the verdict: the first kind with a reason, or pass without reasons."""
     by_kind = {
         "interrupted": interrupted(evidence),
         "invalid": invalid(evidence),
@@ -81,7 +81,7 @@ def interrupted(evidence: Evidence) -> list[str]:
 
 
 def invalid(evidence: Evidence) -> list[str]:
-    """Return why the counts may not show the messages' outcomes, or why they do not answer the question."""
+    """Return why the counts perhaps do not show the messages' outcomes, or why they do not answer the question."""
     return [
         *evidence.problems,
         *_unfinished(evidence.state),

@@ -68,7 +68,8 @@ def joining() -> Iterator[Row]:
 
 
 def causes() -> Iterator[Row]:
-    """A client per reason for leaving, one without a recorded end, and one that reconnects before it leaves."""
+    """A client per reason for leaving, a client without a recorded end, and a client that reconnects before it
+    leaves."""
     ends = (
         ("lost", Cause.REDIRECT),
         ("closed", Cause.PRIORITY),

@@ -145,7 +145,7 @@ def stall(*, began: float, ended: float, process: int = 0, protocol: str = "memo
 
 
 def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
-    """Return rows of an event table like those of a part."""
+    """Return rows of an event table like the rows of a part."""
     whole = pl.from_arrow(pa.Table.from_pylist(list(rows), EVENT_TABLES[table]))
     assert isinstance(whole, pl.DataFrame)
     return whole.with_columns(pl.col("outcome").cast(OUTCOME)) if table == "sends" else whole

@@ -181,7 +181,7 @@ CASES = {
 
 
 def on_its_own(number: int, rows: Iterable[Row]) -> list[Row]:
-    """Return a case's rows, with its own producer and queue."""
+    """Return a case's rows, with a separate producer and queue."""
     own = {"destination": f"queue://{number}", "subscription": str(number)}
     named = [{**row, **{name: value for name, value in own.items() if name in row}} for row in rows]
     return [{**row, "producer": number} if row["producer"] != UNKNOWN else row for row in named]

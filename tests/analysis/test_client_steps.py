@@ -47,7 +47,7 @@ def refusals(client: int, at_s: float, until_s: float, broker: str = "b") -> lis
 
 
 def joined(steps: int = 3, most: int = 40, took_ms: float = 5.0) -> list[dict[str, Any]]:
-    """The first step's clients connect 3 s before the load, the others at the start of their steps."""
+    """The first step's clients connect 3 s before the load, the others at the start of each step."""
     return [
         row
         for number, (first_client, last_client) in enumerate(STEPS[:steps])
@@ -171,7 +171,7 @@ def test_unfinished_steps_are_omitted_and_a_constant_load_has_none() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_connected_clients_match_a_count_event_by_event(seed: int) -> None:
-    """Random clients that connect, lose their connection, are refused and come back, at two brokers."""
+    """Random clients that connect, lose their connection, are rejected and come back, at two brokers."""
     rng = random.Random(seed)
     events: list[dict[str, Any]] = []
     for client in range(40):

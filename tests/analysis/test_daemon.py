@@ -1,4 +1,4 @@
-"""Checks the daemon from which local executors fork their Python processes."""
+"""Checks the daemon that forks the Python processes of local executors."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checks that the messages of a run are added up by kind: queue, topic or durable subscription, persistent or not."""
+"""Checks that a run's messages are added up by kind: queue, topic or durable subscription, persistent or not."""
 
 from typing import Any
 

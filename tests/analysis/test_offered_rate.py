@@ -304,7 +304,7 @@ def test_where_hardly_anything_was_received_no_backlog_is_judged() -> None:
 
 @pytest.mark.parametrize("from_s", [0, 22])
 def test_a_rate_of_which_brokers_refuse_most_is_unknown(from_s: int) -> None:
-    """Nine of ten sends are refused, from the start or in the second half, so none of them waits."""
+    """Nine of ten sends are rejected, from the start or in the second half, so none of them waits."""
     everything = list(enumerate(queue(100, 300)))
     refused = [message for number, message in everything if message[0] >= from_s and number % 9]
     came = [message for number, message in everything if message[0] < from_s or not number % 9]

@@ -186,7 +186,7 @@ COLOURS = SentTo(MessageProperties.parse('{"colour": ["red", "blue"]}'))
 
 
 def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it() -> None:
-    """Each consumer has its own destination and producer. The last one is never ready again."""
+    """Each consumer has a separate destination and producer. The last one is never ready again."""
     connections, sends, receipts, subscriptions, leftovers = ([], [], [], [], [])  # type: tuple[list[Row], ...]
     for number, idle in enumerate(IDLE):
         consumer, producer, name = 100 + number, 200 + number, f"d{number}"
@@ -232,7 +232,7 @@ def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it()
 
 
 def test_users_that_share_a_lost_connection_have_an_outage_each() -> None:
-    """Producers 1 and 2 share connection 5, with separate confirmations. Producer 3 has its own connection."""
+    """Producers 1 and 2 share connection 5, with separate confirmations. Producer 3 has a separate connection."""
     connections = [
         connection("connected", at=100, client=5),
         connection("connected", at=100, client=3),

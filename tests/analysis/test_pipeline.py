@@ -178,7 +178,7 @@ def test_spark_merges_all_tables_and_parts_write_their_own(
 
 
 def random_blocks(part: Part) -> pl.DataFrame:
-    """Rows of few streams with many blocks, most of which arrived in order."""
+    """Rows of few streams with many blocks that mostly arrived in order."""
     chance = random.Random(part.number)
     rows = []
     for producer in range(4):
@@ -203,7 +203,7 @@ def test_a_window_finds_the_blocks_that_a_higher_one_overtook(spark: SparkSessio
 
 
 def random_arrivals(part: Part) -> pl.DataFrame:
-    """First deliveries of few streams, most of which arrived in order."""
+    """First deliveries of few streams that mostly arrived in order."""
     chance = random.Random(part.number)
     rows = []
     for producer in range(4):

@@ -271,7 +271,7 @@ def test_two_brokers_on_one_core_each_take_exactly_two_cores_of_the_load(
 def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
     spark: SparkSession, copied: RunDirectory
 ) -> None:
-    """As if each of the two producers had run in its own worker; tests/distributed has real workers."""
+    """As if each of the two producers had run in a separate worker; tests/distributed has real workers."""
     (path,) = copied.events("sends").glob("*.parquet")
     rows = pq.read_table(path)
     of_first_producer = rows.filter(pc.equal(rows["producer"], pc.min(rows["producer"])))

@@ -18,7 +18,7 @@ WARM_UP_S = 3
 
 
 def rates(due: Mapping[int, int], received: Mapping[int, int]) -> pa.Table:
-    """Messages are sent and confirmed in the second in which they are due."""
+    """Messages are sent and confirmed in the second when they are due."""
     return rates_table({"due": due, "sent": due, "acked": due, "received": received})
 
 

@@ -1,6 +1,6 @@
 """Checks that a change of a finished run's event files makes the run invalid, and that the reason names the file.
 
-The run has two workers and a master. Each test changes a copy of its folder once, and analyses it again.
+The run has two workers and a master. Each test changes a copy of the run's folder once, and analyses it again.
 """
 
 import json
@@ -206,7 +206,7 @@ def test_edited_rows_are_named(run: RunDirectory) -> None:
 @pytest.mark.parametrize(("table", "process"), [("sends", "worker-1"), ("stalls", "worker-1"), ("faults", "master")])
 @pytest.mark.parametrize("parts", [1, 4])
 def test_changed_bytes_of_rows_are_named(run: RunDirectory, table: str, process: str, parts: int) -> None:
-    """Covers a table of which each part reads its share, and tables that are read whole."""
+    """Covers a table whose parts are read separately, and tables that are read as a whole."""
     path = run.events(table) / f"{process}.parquet"
     content = bytearray(path.read_bytes())
     content[40] ^= 1

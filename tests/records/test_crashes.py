@@ -1,4 +1,4 @@
-"""Checks the files in the run folder after a process is killed or its disk is full."""
+"""Checks the files in the run folder after a killed process or a full disk."""
 
 import subprocess
 import sys

@@ -99,7 +99,7 @@ def test_another_checksum_is_refused_with_both_values_and_nothing_is_kept(tmp_pa
 
 
 def test_a_failed_download_names_artifact_folder_and_solution(tmp_path: Path) -> None:
-    """There is no network, and the cache is empty."""
+    """Without a network, and with an empty cache."""
     with pytest.raises(DistributionUnavailable) as refused:
         ensure(pin(GOOD), tmp_path, failing(ConnectionError("name not known\nlong story")))
     message = str(refused.value)

@@ -28,7 +28,7 @@ STOMP = Spoken("stomp", "stomp")
 
 @dataclass(frozen=True)
 class BrokersOfOthers:
-    """Existing brokers that accept only TLS, with the details that a run is given."""
+    """Existing brokers that accept only TLS, with the details that runs receive."""
 
     topology: Topology
     runtime: ProcessRuntime

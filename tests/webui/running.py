@@ -28,7 +28,7 @@ def eventually(look: Callable[[], bool], timeout_s: float) -> None:
 
 
 class WebUi:
-    """A `locust` process with its web UI, and the replies of its routes."""
+    """A `locust` process with a web UI, and the replies of the routes."""
 
     def __init__(self, runs: Path, *arguments: str, web_host: str = "") -> None:
         """``web_host``: where it listens; '' for the default."""
