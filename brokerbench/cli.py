@@ -14,9 +14,24 @@ import click
 from brokerbench.errors import CommandOfRuns, OneLineErrors
 from brokerbench.up_options import NumberRange, UpCommand
 
+
+class RunsFolder(click.Path):
+    """A folder with runs on this machine."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from records.analysis_command import is_uri
+
+        if is_uri(str(value)):
+            self.fail(f"{value}: must be a folder; only single runs by locust are stored at a URI", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 RUNS = click.option(
     "--runs",
-    type=click.Path(path_type=Path),
+    type=RunsFolder(),
     default=Path("runs"),
     show_default=True,
     help="Folder with the runs.",
@@ -163,6 +178,33 @@ def analyse(names: tuple[str, ...], master: str | None, runs: Path) -> None:
     from brokerbench.stored_runs import analyse, find_runs
 
     sys.exit(analyse(find_runs(names, runs), master))
+
+
+@main.command()
+@RUN
+@click.argument("address", metavar="S3")
+@RUNS
+def store(run: str, address: str, runs: Path) -> None:
+    """Copy a stored run to S3, and print its URI.
+
+    RUN: a folder, its name, or `latest`. S3: s3://BUCKET/PREFIX. Credentials are read from AWS_ACCESS_KEY_ID,
+    AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. See docs/running.md.
+    """
+    import os
+
+    from brokerbench.stored_runs import find_run
+    from records.errors import UserError, about
+    from records.run_store import StoreAddress, open_store, reason, shown_address, store_run
+
+    directory = find_run(run, runs)
+    with about(f"{shown_address(address)}: "):
+        to = StoreAddress.parse(address)
+        try:
+            click.echo(store_run(directory, to, open_store(to, os.environ)))
+        except UserError:
+            raise
+        except OSError as error:
+            raise UserError(reason(error, to, os.environ)) from None
 
 
 class ReportCommand(click.Command):

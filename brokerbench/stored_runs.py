@@ -1,6 +1,7 @@
 """Finds stored runs by name, and analyses them with Spark in a separate process."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,11 +19,15 @@ from topologies.runtimes.java import find_java, spark_environment
 from topologies.runtimes.processes import guard
 
 LATEST = "latest"
+S3 = re.compile("^s3://")
 
 
 def find_runs(names: Sequence[str], parent: Path) -> list[RunDirectory | str]:
-    """Return the runs with these names; URIs are returned unchanged. Raises RunUnreadable."""
-    return [name if is_uri(name) else find_run(name, parent) for name in names]
+    """Return the runs with these names. Raises RunUnreadable.
+
+    URIs are returned unchanged, except that s3:// becomes s3a://, which is the name of Spark's file system.
+    """
+    return [S3.sub("s3a://", name) if is_uri(name) else find_run(name, parent) for name in names]
 
 
 def find_run(text: str, parent: Path) -> RunDirectory:

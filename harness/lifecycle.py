@@ -20,7 +20,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NoReturn
 
 import gevent
@@ -159,14 +158,14 @@ class Lifecycle:
             self._count_users(namespace)
         except UserError as error:
             self.reject(error, namespace.processes)
+        assert self._plan is not None, "it was just made"
         if namespace.dry_run:
-            assert self._plan is not None, "it was just made"
             for warning in self._plan.info.warnings:
                 log.warning("%s", warning)
             print(json.dumps(plan.would_run(self._plan)))
             raise SystemExit(0)
         if environment.web_ui:
-            self._web = web.register(environment, self, self._live, Path(namespace.runs))
+            self._web = web.register(environment, self, self._live, self._plan.options.runs)
         self._serve_live(namespace)
         if namespace.headless:
             namespace.only_summary = not namespace.print_stats  # its tables every 2 s would bury our own progress
@@ -206,9 +205,9 @@ class Lifecycle:
         namespace.spawn_rate = namespace.spawn_rate or (max(100, wanted // 4) if self._plan.options.clients else 100)
 
     def _serve_live(self, namespace: Any) -> None:
-        """Start serving the page and the metrics, as the options say, and try the collector.
+        """Start serving the page and the metrics, as the options say, and try the collector and the store.
 
-        Ends the process if a port is taken, or if the collector accepts nothing.
+        Ends the process if a port is taken, or if the collector or the store of runs accepts nothing.
         """
         assert self._plan is not None, "`check` has made it"
         options = self._plan.options
@@ -222,6 +221,8 @@ class Lifecycle:
                 self._servers.append(serve_page(self._live, options.live_port, options.runs))
             if options.metrics_port:
                 self._servers.append(serve_metrics(self._live, options.metrics_port))
+            if options.store:
+                jobs.require_store(options.store)
             if options.otlp:
                 from harness.live.otlp import require_collector  # OpenTelemetry's packages are optional
 
@@ -444,7 +445,7 @@ class Lifecycle:
         """Print the last lines on the terminal, after Locust's tables."""
         reported = self._last or (self._shown if self._shown and self._shown.info.phases.load_began_ns else None)
         if reported:  # or stopped during the analysis; the lines then say how to continue
-            for line in jobs.last_words(reported.directory):
+            for line in (*jobs.last_words(reported.directory), *filter(None, [reported.stored])):
                 print(line)
         failure = self._last.failure if self._last else self.refusal
         if failure and not self._web:  # the web UI has shown why

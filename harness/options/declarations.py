@@ -24,6 +24,7 @@ from records.arrivals import LOADS
 from records.client_steps import MOST_CLIENTS, ClientSteps
 from records.rate_search import SearchSettings
 from records.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, text_of
+from records.run_store import StoreAddress
 from topologies.catalogue.overlay import Overlay
 from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology
@@ -143,7 +144,7 @@ class Options:
 
     A field with an `Option` holds the value that was read for it. The other fields are derived from several options:
     ``built_topology`` is the topology that ``topology`` names, with the overlay and the link settings of ``link``
-    applied. It is built once per run.
+    applied. It is built once per run. ``store`` is where finished runs are copied to; None without ``--runs s3://…``.
     """
 
     topology: str = option(
@@ -528,7 +529,17 @@ class Options:
         "seed of every random choice (default: a new seed, shown in the report)",
         bounds=Bounds(-(1 << 63), (1 << 63) - 1),  # programs with 64-bit numbers read run.json
     )
-    runs: Path = option("--runs", KEPT, "folder for the results of runs", default="runs", in_form=False)
+    runs: Path = option(
+        "--runs",
+        KEPT,
+        "folder for the results of runs, or s3://BUCKET/PREFIX to store each finished run there too",
+        default="runs",
+        in_form=False,
+    )
+    """folder for the results of runs; with `s3://BUCKET/PREFIX`, each finished run is copied from the folder `runs` to
+    [S3](running.md#results-in-s3)
+    """
+    store: StoreAddress | None = None
     broker_memory_mb: int = option(
         "--broker-memory",
         BROKERS,

@@ -24,9 +24,10 @@ from harness.options.otlp_address import otlp_refusals
 from harness.options.topology_rules import link_refusals
 from harness.options.user_protocols import protocols_of
 from harness.scenario import Scenario
-from records.analysis_command import why_no_master
+from records.analysis_command import is_uri, why_no_master
 from records.arrivals import CLOSED
 from records.errors import UserError, about, refuse_first
+from records.run_store import StoreAddress, missing_credentials, shown_address
 from topologies.catalogue import lookup as catalogue
 from topologies.catalogue.overlay import Overlay, overlaid
 from topologies.catalogue.yaml_topology import is_file
@@ -88,7 +89,7 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
         "clients": load.clients,
         "arrivals": CLOSED if values["closed"] else values["arrivals"],
         "work_ms": (values["work_ms"] or "").strip() or None,
-        "runs": Path(namespace.runs),  # `_check_runs` rejects an empty name
+        **_places(namespace.runs),
         "trust": Trust(),
     }
     options = Options(**values)
@@ -250,6 +251,17 @@ def _check_numbers(options: Options) -> None:
     if options.live_port and options.live_port == options.metrics_port:
         port = options.live_port
         raise UserError(f"--live {port} --metrics-port {port}: both name the same port; use two different ports")
+
+
+def _places(text: str) -> dict[str, Any]:
+    """Return the folder of runs, and the store that finished runs are copied to; None without a store."""
+    if not is_uri(text):
+        return {"runs": Path(text), "store": None}  # `_check_runs` rejects an empty name
+    with about(f"--runs {shown_address(text)}: "):
+        store = StoreAddress.parse(text)
+        if missing := missing_credentials(os.environ):
+            raise UserError(missing)
+    return {"runs": Path(str(OPTIONS["runs"].default)), "store": store}
 
 
 def _check_runs(path: Path) -> None:

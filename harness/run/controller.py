@@ -79,6 +79,7 @@ class RunController:
         self.plan = plan
         self.exit_status = CANNOT_RUN
         self.failure = ""  # the reason for that status
+        self.stored = ""  # where the run was stored, or why not, as a line for the terminal
         self.interrupted = False
         self.over = False
         self.concluded = False  # over, and also analysed and reported
@@ -236,8 +237,20 @@ class RunController:
             self.failure = str(error)
             log.error("%s", error)
         finally:
+            self._store()
             self.brokers.close()
             self.concluded = True
+
+    def _store(self) -> None:
+        """Copy the run to S3 with ``--runs s3://…``. A failure changes nothing else, not even the exit status."""
+        address = self.plan.options.store
+        if address is None or self.abandoned:
+            return
+        try:
+            self.stored = f"Stored:  {jobs.store(self.directory, address)}"
+        except UserError as error:
+            self.stored = f"Stored:  no, {error}"
+            log.error("%s", error)
 
     def _close(self) -> None:
         """Close everything except the run's folder, and write run.json."""

@@ -17,6 +17,7 @@ from records.analysis_command import SCRATCH, analysis_command, is_local, java_f
 from records.environment import for_job
 from records.errors import RunUnreadable, RunUnwritable, UserError, about, explained
 from records.files import remove_file
+from records.run_store import CHECK, STORE, StoreAddress, store_command
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
 from records.temporary import temporary_folder
@@ -59,6 +60,41 @@ def report(run: RunDirectory, other_files: Mapping[str, Path], progress: Callabl
             progress,
             f"`brokerbench report {run.path}` makes it again",
         )
+
+
+def require_store(address: StoreAddress) -> None:
+    """Raise UserError if S3 does not accept objects there. Takes about a second."""
+    why = _use_store(store_command(CHECK, address))
+    if why:
+        raise UserError(f"--runs {address}: {why}")
+
+
+def store(run: RunDirectory, address: StoreAddress) -> str:
+    """Copy a finished run to S3, and return its URI. Raises UserError; the folder then has everything."""
+    if why := _use_store(store_command(STORE, address, [run.path])):
+        raise UserError(
+            f"the run was not stored at {address}: {why}; {run.path} is complete, and `brokerbench store {run.path} "
+            f"{address}` stores it"
+        )
+    return f"{address}/{run.path.name}"
+
+
+def _use_store(command: list[str]) -> str:
+    """Return the last line of a failed job, or '' if it succeeded."""
+    job = subprocess.run(
+        guard.command_line(command),
+        env=for_job(os.environ, local=True),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        check=False,
+    )
+    if job.returncode == 0:
+        return ""
+    return next(reversed(job.stdout.splitlines()), f"its job {guard.ending(job.returncode)}")
 
 
 @contextmanager

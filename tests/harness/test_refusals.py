@@ -36,13 +36,15 @@ LONGEST = 1_500  # characters of a sentence
 
 @pytest.fixture(autouse=True)
 def known_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All machines reject the same input: one address besides loopback, Toxiproxy, and credentials of brokers."""
+    """All machines reject the same input: one address besides loopback, Toxiproxy, and credentials of brokers only."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run_options, "addresses_here", lambda: ["127.0.0.1", "192.0.2.1"])
     monkeypatch.setattr(link_proxies, "find_toxiproxy", lambda link: Path("toxiproxy-server"))
     monkeypatch.setattr(machine, "versions", lru_cache(machine.versions))
     monkeypatch.setenv("BROKERBENCH_USERNAME", "anna")
     monkeypatch.setenv("BROKERBENCH_PASSWORD", "s3cret")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def scenario_of(refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> Scenario:
