@@ -28,7 +28,7 @@ def call(*arguments: str) -> Result:
 
 
 def test_exactly_the_commands_that_work_are_offered() -> None:
-    of_runs = {"analyse", "report", "export", "compare", "nightly", "durability"}
+    of_runs = {"analyse", "report", "export", "store", "compare", "nightly", "durability"}
     assert set(main.commands) == {"topologies", "scenarios", "options", "render", "up", "doctor"} | of_runs
 
 

@@ -13,7 +13,6 @@ import pytest
 from pyarrow import fs
 
 from records.digests import changed_after_analysis
-from records.reader import seal
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
 from records.summary import CANNOT_ANALYSE
@@ -27,6 +26,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 PASS = 0
 FROM_ARCHIVE = "imported from the archive"
 ANALYSE = (sys.executable, "-c", "from brokerbench.cli import main; main()", "analyse")
+STORE = (*ANALYSE[:-1], "store")
 SUBMIT = (str(SPARK / "bin" / "spark-submit"),)
 NO_OTHER_FILE_SYSTEM = (
     "--conf",
@@ -125,15 +125,19 @@ def test_a_standalone_cluster_takes_no_driver_in_python(cluster: SparkCluster, t
 def test_workers_without_shared_disk_analyse_s3_run(
     cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
 ) -> None:
-    """The run is only in S3, and only the driver's environment has credentials. Denied access gives one line."""
+    """`brokerbench store` has stored the run. It is only in S3, and only the driver's environment has credentials.
+
+    Denied access gives one line.
+    """
     directory = make(tmp_path / "recorded", healthy)
-    seal(directory)
     hadoop = re.search(r"hadoop-client-api-(\S+)\.jar", " ".join(file.name for file in SPARK.glob("jars/*")))
     assert hadoop
     write_spark_defaults(tmp_path / "conf", hadoop[1])
-    uri = f"s3a://{BUCKET}/runs/planted"
+    stored = f"{BUCKET}/runs/{directory.path.name}"
+    uri = f"s3://{stored}"
     with s3_server(tmp_path / "s3") as server:
-        fs.copy_files(str(directory.path), f"{BUCKET}/runs/planted", destination_filesystem=server.files())
+        process = _run([*STORE, str(directory.path), f"s3://{BUCKET}/runs"], cluster, variables=server.environment)
+        assert (process.returncode, process.stdout.strip()) == (PASS, uri)
         shutil.rmtree(directory.path)
         before = [cluster.applications(name) for name in WORKERS]
         variables = {**server.environment, "SPARK_CONF_DIR": str(tmp_path / "conf")}
@@ -141,12 +145,12 @@ def test_workers_without_shared_disk_analyse_s3_run(
         assert process.returncode == PASS, process.stdout
         assert all(cluster.applications(name) - earlier for name, earlier in zip(WORKERS, before, strict=True))
         assert server.secret_key not in process.stdout
-        fs.copy_files(f"{BUCKET}/runs/planted", str(directory.path), source_filesystem=server.files())
+        fs.copy_files(stored, str(directory.path), source_filesystem=server.files())
         assert json.loads(directory.summary_path.read_text()) == analysed_here
         assert changed_after_analysis(directory) == []
         assert all(list(directory.results(name).glob("*.parquet")) for name in RESULT_TABLES)
         process = _run([*ANALYSE, uri], cluster, variables={**variables, "AWS_SECRET_ACCESS_KEY": "another"})
         assert process.returncode == CANNOT_ANALYSE
-        assert f"error: {uri}: access was denied: check AWS_ACCESS_KEY_ID" in process.stdout
+        assert f"error: s3a://{stored}: access was denied: check AWS_ACCESS_KEY_ID" in process.stdout
         process = _run([*ANALYSE, "s3a://no-such-bucket/run"], cluster, variables=variables)
         assert "there is no bucket 'no-such-bucket'" in process.stdout

@@ -34,6 +34,7 @@ from harness import machine
 from harness.options import plan, run_options
 from harness.options.arguments import add_arguments
 from records.errors import UserError
+from records.run_store import KEYS
 from tests.house.tree import ROOT
 from topologies.runtimes import release
 from topologies.runtimes.choice import ContainerSupport
@@ -43,7 +44,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OTHER_PROGRAMS = ("aws", "export", "git", "head", "install", "spark-submit", "test")
 """First words of the lines that call no program of this project, or call it on another machine."""
 TOOL = re.compile(r"^(?:brokerbench/)?(?:\.venv/bin/)?(locust|brokerbench|python)$")
-ONLY_PARSED = ("analyse", "report", "export", "doctor")
+ONLY_PARSED = ("analyse", "report", "export", "store", "doctor")
 """Commands that need a finished run, or that report the missing tools of a machine."""
 STEADY = "scenarios/steady.py"
 VERSIONS, DESCRIPTION = cache(machine.versions), cache(machine.describe)
@@ -150,6 +151,8 @@ def stop_before_runs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(run_options, "addresses_here", lambda: ["127.0.0.1", "10.0.0.5"])
     patch.setattr(link_proxies, "find_toxiproxy", lambda link: Path("toxiproxy-server"))
     patch.setattr(release, "_own_build", lambda _path, topology: release.release_of(topology))  # the reader's own file
+    for name in KEYS:  # exported in the line before
+        patch.setenv(name, "x")
     patch.setattr(machine, "versions", VERSIONS)
     patch.setattr(machine, "describe", DESCRIPTION)
 
