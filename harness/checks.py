@@ -204,7 +204,7 @@ def parse_check(text: str, *, name: str = "", present: Collection[Need] = NEEDS)
     if label is not None and not metric.startswith(LABELLED):
         raise UserError(f"{text!r}: only figures of {LABELLED[:-1]} can have a label in braces; leave {{{label}}} out")
     path = metric if label is None else labelled(metric, label.strip())
-    return Check(name or text, path, **dict.fromkeys(BOUNDS[sign], _number(text, number)))
+    return Check(name or text, path, **dict.fromkeys(BOUNDS[sign], parse_number(text, number, HOW)))
 
 
 def require_due_times(checks: Iterable[Check]) -> None:
@@ -249,12 +249,15 @@ def _nearest(metric: str, figures: Sequence[str]) -> str:
     return nearest(metric, [*figures])
 
 
-def _number(text: str, number: str) -> float:
-    """Parse the number. A whole number becomes an int, so that run.json has 0 and not 0.0."""
+def parse_number(text: str, number: str, how: str) -> float:
+    """Parse the number in ``text``. A whole number becomes an int, so that run.json has 0 and not 0.0.
+
+    ``how``: the next step for users, in the error.
+    """
     try:
         bound = float(number)
     except ValueError:
         bound = math.nan
     if not math.isfinite(bound):
-        raise UserError(f"{text!r}: {number!r} is not a number; {HOW}")
+        raise UserError(f"{text!r}: {number!r} is not a finite number; {how}")
     return int(number) if re.fullmatch(r"\d{1,15}", number) else bound

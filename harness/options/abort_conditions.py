@@ -1,8 +1,8 @@
 """Parses ``--abort-on``: ``messages.failed > 0; latency_ms.due_to_received.p99 > 500 for 10s``."""
 
-import math
 import re
 
+from harness.checks import parse_number
 from records.abort import COUNTS, LIVE_FIGURES, SIGNS, AbortCondition
 from records.errors import UserError
 
@@ -36,19 +36,9 @@ def _condition(text: str) -> AbortCondition:
     if figure not in LIVE_FIGURES:
         known = ", ".join(LIVE_FIGURES)
         raise UserError(f"{text!r}: figure {figure!r} is not known during a run; write one of {known}")
-    condition = AbortCondition(figure, sign, _number(text, number), _for_s(text, parts["rest"]))
+    condition = AbortCondition(figure, sign, parse_number(text, number, HOW), _for_s(text, parts["rest"]))
     _require_sense(text, condition)
     return condition
-
-
-def _number(text: str, number: str) -> float:
-    try:
-        limit = float(number)
-    except ValueError:
-        limit = math.nan
-    if not math.isfinite(limit):
-        raise UserError(f"{text!r}: {number!r} is not a finite number; {HOW}")
-    return limit
 
 
 def _for_s(text: str, rest: str | None) -> int:

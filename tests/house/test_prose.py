@@ -1,0 +1,65 @@
+"""Bounds wordings in docs and docstrings that native speakers rarely use, and for which there is a plainer one."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOMS, ROOT, files, parsed, python_files
+
+MOST_PER_1000_WORDS = 0.5
+PLAINER = {
+    r"beside": "next to, in addition to, compared with",
+    r"tell(?:s|ing)? (?:of|how|what|which|whether|why)": "report, show, explain",
+    r"(?:some|no)body": "the passive, or name the person or program",
+    r"(?:there|here)(?:by|in|of)|hence|lest|meanwhile|whoever|whatever": "so, at that time, any",
+    r"so (?:many|much|long) [a-z]+s(?= |\.)(?! that)": "the number: this many, ``count`` messages",
+    r"(?:is|are) none of|such as (?:are|have)": "is not one of, that are",
+    r"of (?:its|their|our|one's) own": "separate",
+    r"(?:speaks?|stands?) for itself|as it were|all the same": "anyway, still, or nothing",
+    r"what (?:each|one)": "a noun: the settings, the values",
+}
+FOUND = re.compile(rf"\b(?:{'|'.join(PLAINER)})\b", re.IGNORECASE)
+WORD = re.compile(r"[A-Za-z']+")
+CODE = re.compile(r"```.*?```|``.*?``|`.*?`|\]\(.*?\)", re.S)
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+def wordings(text: str) -> list[str]:
+    """Return the wordings found in a text, without code."""
+    return [" ".join(found.group().split()) for found in FOUND.finditer(CODE.sub("X", text))]
+
+
+def texts_by_file(room: str) -> dict[Path, str]:
+    if room == "docs":
+        return {path: (ROOT / path).read_text("utf-8") for path in files() if path.suffix == ".md"}
+    return {path: "\n\n".join(docstrings(parsed(path))) for path in python_files(room)}
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "benchmarks", "docs"])
+def test_foreign_wordings_are_rare(room: str) -> None:
+    texts = texts_by_file(room)
+    found_by_file = {str(path): found for path, text in texts.items() if (found := wordings(text))}
+    words = sum(len(WORD.findall(text)) for text in texts.values())
+    assert words > 100
+    count = sum(map(len, found_by_file.values()))
+    assert count <= max(1, MOST_PER_1000_WORDS * words / 1_000), f"{found_by_file}: use plainer words, see PLAINER"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("The table beside it tells how long it took, and nobody reads it.", 3),
+        ("What each run needs. Each has a folder of its own.", 2),
+        ("The table next to it shows the duration. Run `brokerbench tells how`.", 0),
+    ],
+)
+def test_a_foreign_wording_is_found(text: str, count: int) -> None:
+    assert len(wordings(text)) == count
