@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.distributed.secret import SECRET_FILE
-from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, free_port, make_run, nothing_left
+from tests.support.locust_run import REPOSITORY, LocustRun, RunOutcome, free_port, make_run, nothing_left
 from tests.support.network import Bridged, left_of, other_hosts, running_on
 from tests.support.waiting import until
 
@@ -22,7 +22,7 @@ CLASSIC, ARTEMIS = "mesh(brokers=2)", "senders"
 QUICK = ("-t", "4s", "--warm-up", "1")
 
 
-def rows_by_worker(outcome: Outcome, table: str, column: str) -> dict[int, int]:
+def rows_by_worker(outcome: RunOutcome, table: str, column: str) -> dict[int, int]:
     counts: dict[int, int] = {}
     for row in outcome.events(table):
         index = row[column] // 1_000_000

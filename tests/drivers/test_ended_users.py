@@ -17,15 +17,15 @@ from drivers.users.session import Session, Tally, attach, detach
 Bench = Callable[..., tuple[BrokerUser, Session]]
 
 
-class Orders(ProducerUser):
+class EndedOrders(ProducerUser):
     group = "producers"
 
 
-class Takers(ConsumerUser):
+class EndedTakers(ConsumerUser):
     group = "consumers"
 
 
-class Guests(ProducerUser):
+class EndedGuests(ProducerUser):
     group, may_fail = "producers", True
 
 
@@ -55,7 +55,9 @@ def stopped(_: Session) -> None:
     raise GreenletExit
 
 
-@pytest.mark.parametrize(("kind", "named"), [(Orders, "Orders: producer 4"), (Takers, "Takers: consumer 4")])
+@pytest.mark.parametrize(
+    ("kind", "named"), [(EndedOrders, "EndedOrders: producer 4"), (EndedTakers, "EndedTakers: consumer 4")]
+)
 def test_a_user_stopped_in_the_load_is_reported(bench: Bench, kind: type[BrokerUser], named: str) -> None:
     user, session = bench(kind)
     with pytest.raises(GreenletExit):
@@ -67,14 +69,14 @@ def test_a_user_stopped_in_the_load_is_reported(bench: Bench, kind: type[BrokerU
 
 
 def test_a_user_stopped_in_the_warm_up_is_reported(bench: Bench) -> None:
-    user, session = bench(Orders, load_s=-1.5)
+    user, session = bench(EndedOrders, load_s=-1.5)
     with pytest.raises(GreenletExit):
         user.guard(stopped)
     assert "was stopped before the load" in session.problems[0]
 
 
 def test_users_stopped_after_the_load_are_not_reported(bench: Bench) -> None:
-    user, session = bench(Orders, producing=False)
+    user, session = bench(EndedOrders, producing=False)
     with pytest.raises(GreenletExit):
         user.guard(stopped)
     assert session.problems == []
@@ -86,7 +88,7 @@ def test_a_producer_that_may_fail_is_on_record(bench: Bench) -> None:
     def fails(_: Session) -> None:
         raise DriverError("broker b is gone")
 
-    user, session = bench(Guests)
+    user, session = bench(EndedGuests)
     cast(Any, user)._keep(_joins_later=True)  # it leaves without a schedule
     with pytest.raises(StopUser):
         user.guard(fails)

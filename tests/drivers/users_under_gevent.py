@@ -422,7 +422,7 @@ def test_a_user_failing_in_on_start_is_not_stopped_again() -> None:
     new_bench = UsersBench("one")
     stopped = []
 
-    class Guest(ConsumerUser):
+    class GuestUser(ConsumerUser):
         group, destination, may_fail = "consumers", "queue://orders", True
 
         def on_start(self) -> None:
@@ -431,10 +431,10 @@ def test_a_user_failing_in_on_start_is_not_stopped_again() -> None:
         def on_stop(self) -> None:
             stopped.append(self)
 
-    gevent.spawn(Guest(new_bench.environment).run).get(timeout=10)
-    assert new_bench.session.tally.failed == Counter(Guest=1)
-    assert new_bench.session.tally.ready == Counter(Guest=1)
-    error = new_bench.session.tally.first_errors["Guest"]
+    gevent.spawn(GuestUser(new_bench.environment).run).get(timeout=10)
+    assert new_bench.session.tally.failed == Counter(GuestUser=1)
+    assert new_bench.session.tally.ready == Counter(GuestUser=1)
+    error = new_bench.session.tally.first_errors["GuestUser"]
     assert error.startswith("on_start raised KeyError: 'no\\nticket' (users_under_gevent.py:")
     assert (new_bench.session.problems, stopped) == ([], [])
     new_bench.stop()

@@ -44,15 +44,15 @@ EACH = 400  # messages of a producer: four seconds, including two that a busy ma
 REFUSED = "user name or password is wrong"
 
 
-class Orders(ProducerUser):
+class FailingOrders(ProducerUser):
     group, destination, fixed_count, body_bytes, sends_per_second = "producers", "queue://orders", 2, 64, 100.0
 
 
-class Guests(Orders):
+class FailingGuests(FailingOrders):
     group, fixed_count = "guests", 1
 
 
-class Takers(ConsumerUser):
+class FailingTakers(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://orders", 1
 
 
@@ -121,7 +121,7 @@ def bench_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
         bench.close()
 
 
-class MayFail(Guests):
+class MayFail(FailingGuests):
     may_fail, fixed_count = True, 2
 
 
@@ -136,7 +136,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
 def test_a_user_that_is_refused_and_may_fail_is_one_warning_and_the_others_send_all(
     bench_of: Callable[..., FailingBench], caplog: pytest.LogCaptureFixture
 ) -> None:
-    bench = bench_of(Orders, MayFail, Takers)
+    bench = bench_of(FailingOrders, MayFail, FailingTakers)
     bench.network.refuse_logins("away")
     bench.go()
     assert bench.run.info.problems == ()
@@ -157,7 +157,7 @@ def test_a_user_that_is_refused_and_may_fail_is_one_warning_and_the_others_send_
 def test_what_a_user_recorded_before_it_failed_stays_and_the_rest_is_told_as_unsent(
     bench_of: Callable[..., FailingBench],
 ) -> None:
-    bench = bench_of(Orders, MayFail, Takers)
+    bench = bench_of(FailingOrders, MayFail, FailingTakers)
     bench.go(bench.lose_guests)
     assert bench.run.info.problems == ()
     sends = bench.rows("sends")
@@ -172,7 +172,7 @@ def test_sends_in_flight_of_failed_users_are_settled(
     bench_of: Callable[..., FailingBench],
 ) -> None:
     """The drain does not wait for them."""
-    bench = bench_of(Orders, MayFail, Takers)
+    bench = bench_of(FailingOrders, MayFail, FailingTakers)
     tally = bench.run.load_generators.tally
 
     def lose_guests_with_sends_in_flight() -> None:
@@ -190,10 +190,10 @@ def test_sends_in_flight_of_failed_users_are_settled(
 
 
 def test_an_error_of_a_user_that_may_not_fail_ends_the_load(bench_of: Callable[..., FailingBench]) -> None:
-    bench = bench_of(Orders, Guests, Takers)
+    bench = bench_of(FailingOrders, FailingGuests, FailingTakers)
     bench.go(bench.lose_guests)
     (problem,) = bench.run.info.problems
-    assert problem.startswith("Guests: guests client ")
+    assert problem.startswith("FailingGuests: guests client ")
     assert REFUSED in problem
     assert bench.run.info.warnings == ()
     assert len(bench.rows("sends")) < 3 * EACH
@@ -203,7 +203,7 @@ def test_an_error_of_a_user_that_may_not_fail_ends_the_load(bench_of: Callable[.
 def test_where_every_producer_has_failed_the_load_ends_with_the_error(
     bench_of: Callable[..., FailingBench], when: str
 ) -> None:
-    bench = bench_of(MayFail, Takers)
+    bench = bench_of(MayFail, FailingTakers)
     if when == "before":
         bench.network.refuse_logins("away")
         bench.go()
@@ -220,10 +220,10 @@ def test_a_topic_subscriber_that_fails_ends_the_load(
 ) -> None:
     """Its messages would otherwise count as lost."""
 
-    class Listener(Takers):
+    class Listener(FailingTakers):
         may_fail, group, destination = True, "guests", "topic://prices"
 
-    bench = bench_of(Orders, Takers, Listener)
+    bench = bench_of(FailingOrders, FailingTakers, Listener)
     bench.go(bench.lose_guests)
     (problem,) = bench.run.info.problems
     assert problem.startswith("Listener: guests client ")
@@ -232,14 +232,16 @@ def test_a_topic_subscriber_that_fails_ends_the_load(
 
 
 def test_a_consumer_that_may_fail_leaves_what_is_queued_to_the_others(bench_of: Callable[..., FailingBench]) -> None:
-    class Choosy(Takers):
+    class SelectiveGuests(FailingTakers):
         may_fail, fixed_count = True, 2
 
-    bench = bench_of(Orders, Takers, Choosy)
-    Choosy.selector = "colour ="  # brokers and the plan of a run reject this
+    bench = bench_of(FailingOrders, FailingTakers, SelectiveGuests)
+    SelectiveGuests.selector = "colour ="  # brokers and the plan of a run reject this
     bench.go()
     assert bench.run.info.problems == ()
     (warning,) = bench.run.info.warnings
-    assert warning.startswith("2 of 2 users Choosy failed (may_fail), and the load went on without them. The first")
+    assert warning.startswith(
+        "2 of 2 users SelectiveGuests failed (may_fail), and the load went on without them. The first"
+    )
     assert "selector 'colour ='" in warning
     assert len(bench.rows("receipts")) == 2 * EACH

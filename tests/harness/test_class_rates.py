@@ -12,7 +12,7 @@ from harness.options.run_options import read
 from records.errors import UserError
 
 
-class Orders(ProducerUser):
+class RatedOrders(ProducerUser):
     fixed_count = 4
     sends_per_second = 10
     group = "producers"
@@ -37,7 +37,7 @@ class OfBatches(ConsumerUser):
 
 
 def planned(*words: str, load: Any = None) -> Plan:
-    users = (Orders, Batches, OfOrders, OfBatches)
+    users = (RatedOrders, Batches, OfOrders, OfBatches)
     scenario = Scenario(users, "mesh", load or Hold(for_s=30), (no_acked_send_lost(),))
     parser = ArgumentParser()
     add_arguments(parser, scenario)
@@ -54,32 +54,32 @@ def rates(plan: Plan) -> dict[str, float]:
 
 
 def test_each_class_divides_its_rate_among_its_producers() -> None:
-    plan = planned("--rate", "Orders=200", "--rate", "Batches=5")
-    assert rates(plan) == {"Orders": 50.0, "Batches": 2.5}
-    assert plan.info.options["rate"] == "Orders=200;Batches=5"
+    plan = planned("--rate", "RatedOrders=200", "--rate", "Batches=5")
+    assert rates(plan) == {"RatedOrders": 50.0, "Batches": 2.5}
+    assert plan.info.options["rate"] == "RatedOrders=200;Batches=5"
 
 
 def test_several_rates_fit_into_one_value() -> None:
-    assert rates(planned("--rate", "Orders=200; Batches=5")) == {"Orders": 50.0, "Batches": 2.5}
+    assert rates(planned("--rate", "RatedOrders=200; Batches=5")) == {"RatedOrders": 50.0, "Batches": 2.5}
 
 
 def test_a_class_without_a_rate_keeps_its_own() -> None:
-    assert rates(planned("--rate", "Batches=8")) == {"Orders": 10.0, "Batches": 4.0}
+    assert rates(planned("--rate", "Batches=8")) == {"RatedOrders": 10.0, "Batches": 4.0}
 
 
 def test_producers_divides_the_rate_of_a_class_among_more_users() -> None:
-    assert rates(planned("--rate", "Batches=8", "--producers", "8")) == {"Orders": 10.0, "Batches": 2.0}
+    assert rates(planned("--rate", "Batches=8", "--producers", "8")) == {"RatedOrders": 10.0, "Batches": 2.0}
 
 
 def test_one_number_stays_the_sum_of_all_classes() -> None:
-    assert rates(planned("--rate", "60")) == {"Orders": 10.0, "Batches": 10.0}
+    assert rates(planned("--rate", "60")) == {"RatedOrders": 10.0, "Batches": 10.0}
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("--rate", "Orders=200", "--rate", "60"), {"Orders": 10.0, "Batches": 10.0}),
-        (("--rate", "60", "--rate", "Orders=200"), {"Orders": 50.0, "Batches": 3.0}),
+        (("--rate", "RatedOrders=200", "--rate", "60"), {"RatedOrders": 10.0, "Batches": 10.0}),
+        (("--rate", "60", "--rate", "RatedOrders=200"), {"RatedOrders": 50.0, "Batches": 3.0}),
     ],
 )
 def test_a_later_rate_of_another_form_replaces_earlier_ones(words: tuple[str, ...], expected: dict[str, float]) -> None:
@@ -92,15 +92,21 @@ def test_a_later_rate_of_another_form_replaces_earlier_ones(words: tuple[str, ..
     [
         (
             ("--rate", "Order=200"),
-            "--rate Order=200: scenario test_class_rates has no producer class 'Order'; did you mean 'Orders'? Write "
-            "one of Orders, Batches",
+            "--rate Order=200: scenario test_class_rates has no producer class 'Order'; did you mean 'RatedOrders'? "
+            "Write one of RatedOrders, Batches",
         ),
-        (("--rate", "OfOrders=1"), "Write one of Orders, Batches"),
-        (("--rate", "Orders=1", "--rate", "Orders=2"), "--rate Orders=2: Orders has two rates; write one"),
-        (("--rate", "Orders="), "--rate Orders=: the rate of a class must be a number from 0.001 to 10,000,000"),
-        (("--rate", "Orders=nan"), "the rate of a class must be a number"),
-        (("--rate", "Orders=0"), "the rate of a class must be a number"),
-        (("--rate", "Orders=100,200@5s"), "the rate of a class must be a number"),
+        (("--rate", "OfOrders=1"), "Write one of RatedOrders, Batches"),
+        (
+            ("--rate", "RatedOrders=1", "--rate", "RatedOrders=2"),
+            "--rate RatedOrders=2: RatedOrders has two rates; write one",
+        ),
+        (
+            ("--rate", "RatedOrders="),
+            "--rate RatedOrders=: the rate of a class must be a number from 0.001 to 10,000,000",
+        ),
+        (("--rate", "RatedOrders=nan"), "the rate of a class must be a number"),
+        (("--rate", "RatedOrders=0"), "the rate of a class must be a number"),
+        (("--rate", "RatedOrders=100,200@5s"), "the rate of a class must be a number"),
         (("--rate", "=5"), "has no producer class ''"),
     ],
 )
@@ -112,5 +118,5 @@ def test_wrong_rates_of_classes_are_rejected(words: tuple[str, ...], sentence: s
 
 def test_a_scenario_that_searches_for_its_rate_has_no_rates_of_classes() -> None:
     with pytest.raises(UserError) as raised:
-        planned("--rate", "Orders=5", load=Search())
+        planned("--rate", "RatedOrders=5", load=Search())
     assert "changes its load while it runs, so its classes cannot have separate rates" in str(raised.value)

@@ -18,20 +18,20 @@ from records.errors import UserError
 NO_DUE_TIMES = "messages of a closed load have no due times, so it lacks this figure"
 
 
-class Orders(ProducerUser):
+class ClosedOrders(ProducerUser):
     fixed_count, sends_per_second = 4, 10
     group, destination = "producers", "queue://orders"
 
 
-class Transactions(Orders):
+class Transactions(ClosedOrders):
     transaction_size = 5
 
 
-class OneWay(Orders):
+class PlainOrders(ClosedOrders):
     durable = False
 
 
-class Closed(Orders):
+class Closed(ClosedOrders):
     arrivals = CLOSED
     destination = "queue://others"
 
@@ -47,13 +47,15 @@ class OfOthers(ConsumerUser):
 @pytest.fixture(autouse=True)
 def unchanged() -> Iterator[None]:
     """Restore the user classes, whose settings the options change."""
-    scenario = Scenario((Orders, Transactions, OneWay, Closed, Consumer, OfOthers), "mesh", Hold(for_s=30), ())
+    scenario = Scenario(
+        (ClosedOrders, Transactions, PlainOrders, Closed, Consumer, OfOthers), "mesh", Hold(for_s=30), ()
+    )
     own = remember(scenario)
     yield
     restore(own)
 
 
-def planned(*words: str, users: Any = (Orders, Consumer), load: Any = None, checks: Any = ()) -> Plan:
+def planned(*words: str, users: Any = (ClosedOrders, Consumer), load: Any = None, checks: Any = ()) -> Plan:
     scenario = Scenario(users, "mesh", load or Hold(for_s=30), (no_acked_send_lost(), *checks))
     parser = ArgumentParser()
     add_arguments(parser, scenario)
@@ -73,7 +75,7 @@ def test_a_closed_load_has_neither_rate_nor_limit(words: tuple[str, ...]) -> Non
 
 def test_a_closed_producer_has_one_send_in_flight() -> None:
     planned("--closed")
-    assert Orders.producer_settings().in_flight == 1
+    assert ClosedOrders.producer_settings().in_flight == 1
 
 
 @pytest.mark.parametrize(
@@ -84,11 +86,11 @@ def test_a_closed_producer_has_one_send_in_flight() -> None:
             ("--rate", "100"),
             "--closed: a closed load has no rate: it sends as fast as it is answered; leave --rate out",
         ),
-        (("--rate", "Orders=100"), "--closed: a closed load has no rate"),
+        (("--rate", "ClosedOrders=100"), "--closed: a closed load has no rate"),
         (("--rate", "100,200@10s"), "--closed: a load in 2 steps sets the rate, and a closed load has none"),
         (("--rate", "search"), "--closed: a search for the highest rate sets the rate"),
         (("--in-flight", "5"), "--closed: each producer of a closed load has one send in flight; leave --in-flight 5"),
-        (("--transaction-size", "5"), "--closed: Orders sends 5 messages per transaction"),
+        (("--transaction-size", "5"), "--closed: ClosedOrders sends 5 messages per transaction"),
         (("--check", "latency_ms.due_to_received.p99 < 50"), f"'latency_ms.due_to_received.p99 < 50': {NO_DUE_TIMES}"),
         (("--check", "latency_ms.due_to_received.p99{Consumer} < 50"), NO_DUE_TIMES),
         (("--check", "throughput.due_per_s > 1"), NO_DUE_TIMES),
@@ -111,7 +113,7 @@ def test_other_loads_and_due_figures_are_rejected(words: tuple[str, ...], error:
     ("users", "error"),
     [
         ((Transactions, Consumer), "--closed: Transactions sends 5 messages per transaction"),
-        ((OneWay, Consumer), "--closed: OneWay sends non-durable messages, which no broker answers"),
+        ((PlainOrders, Consumer), "--closed: PlainOrders sends non-durable messages, which no broker answers"),
     ],
 )
 def test_sends_without_own_answers_are_rejected(users: Any, error: str) -> None:
@@ -122,7 +124,7 @@ def test_sends_without_own_answers_are_rejected(users: Any, error: str) -> None:
 
 def test_one_closed_class_of_two_is_rejected() -> None:
     with pytest.raises(UserError, match="either all producer classes are closed or none"):
-        planned(users=(Orders, Closed, Consumer, OfOthers))
+        planned(users=(ClosedOrders, Closed, Consumer, OfOthers))
     assert planned(users=(Closed, OfOthers)).info.is_closed
 
 

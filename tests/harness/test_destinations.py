@@ -19,11 +19,11 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
 
 
-class ManyProducer(ProducerUser):
+class SpreadProducer(ProducerUser):
     group, destination, fixed_count, sends_per_second = "producers", "queue://many.{n}", 2, 10
 
 
-class ManyConsumer(ConsumerUser):
+class SpreadConsumer(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://many.{n}", 2
 
 
@@ -35,7 +35,7 @@ class OfTopics(ConsumerUser):
     group, destination, fixed_count = "consumers", "topic://many.{n}", 8
 
 
-MANY = (ManyProducer, ManyConsumer)
+MANY = (SpreadProducer, SpreadConsumer)
 
 
 def planned(*arguments: str, users: tuple[Any, ...] = MANY) -> Plan:
@@ -56,7 +56,7 @@ def test_a_run_knows_all_destinations_of_its_classes() -> None:
         assert user.destinations == ("queue://many.1", "queue://many.2", "queue://many.3")
     assert plan.roles == (("producers", "consumers"),)
     assert [user.destinations for user in planned().info.users] == [("queue://many.1",)] * 2
-    assert ManyProducer.destinations == 1, "the next run begins with the class's own"
+    assert SpreadProducer.destinations == 1, "the next run begins with the class's own"
 
 
 def test_a_message_to_one_of_several_topics_goes_to_the_subscribers_of_that_one() -> None:

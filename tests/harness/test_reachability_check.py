@@ -67,7 +67,7 @@ def test_of_several_pairs_the_first_is_told_and_the_others_are_counted() -> None
 def test_groups_of_a_scenarios_own_that_are_out_of_reach_are_told_with_what_to_raise() -> None:
     """A topology checks only producers and consumers, as it does not know how other groups exchange messages."""
 
-    class Shop(ProducerUser):
+    class ReachableShop(ProducerUser):
         group, destination = "shops", "queue://orders"
 
     class Store(ConsumerUser):
@@ -76,7 +76,7 @@ def test_groups_of_a_scenarios_own_that_are_out_of_reach_are_told_with_what_to_r
     groups = (ClientGroup("shops", (A,)), ClientGroup("stores", (B, C)))
     topology = Topology("t", (A, B, C), (NetworkConnector(A, B), NetworkConnector(B, C)), groups, CLASSIC)
     assert topology.warnings == ()
-    assert reachability_warnings(topology, (Shop, Store)) == (
+    assert reachability_warnings(topology, (ReachableShop, Store)) == (
         "a message sent at 'a' cannot reach a consumer at 'c': raise consumer_ttl of link 'a-to-b' from 1 to 2,"
         " message_ttl of link 'b-to-c' from 1 to 2",
     )

@@ -13,19 +13,19 @@ from harness.options.run_options import read
 from harness.options.user_settings import remember, restore
 
 
-class Requester(ProducerUser):
+class AskingProducer(ProducerUser):
     group, destination, fixed_count, awaits_replies = "producers", "queue://q", 2, True
 
 
-class Replier(ConsumerUser):
+class AnsweringConsumer(ConsumerUser):
     group, destination, fixed_count, replies = "consumers", "queue://q", 1, True
 
 
-class Taker(ConsumerUser):
+class PlainConsumer(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://q", 1
 
 
-def planned(*arguments: str, users: tuple[Any, ...] = (Requester, Replier)) -> Plan:
+def planned(*arguments: str, users: tuple[Any, ...] = (AskingProducer, AnsweringConsumer)) -> Plan:
     scenario = Scenario(users, "chain", Hold(for_s=30), (no_acked_send_lost(),))
     parser = ArgumentParser()
     add_arguments(parser, scenario)
@@ -56,5 +56,5 @@ def test_where_replies_come_back_a_run_may_begin_and_run_json_says_so(arguments:
 
 
 def test_a_load_without_requests_may_go_by_any_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Requester, "awaits_replies", False)
-    assert planned("--protocol", "openwire", users=(Requester, Taker))
+    monkeypatch.setattr(AskingProducer, "awaits_replies", False)
+    assert planned("--protocol", "openwire", users=(AskingProducer, PlainConsumer))

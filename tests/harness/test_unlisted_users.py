@@ -8,15 +8,15 @@ from harness.options.user_settings import require_all_named
 from records.errors import UserError
 
 
-class Orders(ProducerUser):
+class UnlistedOrders(ProducerUser):
     group = "producers"
 
 
-class Takers(ConsumerUser):
+class UnlistedTakers(ConsumerUser):
     group = "consumers"
 
 
-class Rushed(Orders):
+class Rushed(UnlistedOrders):
     sends_per_second = 500
 
 
@@ -26,25 +26,27 @@ class Visitor(User):
 
 def refusal(*classes: type[User]) -> str:
     with pytest.raises(UserError) as raised:
-        require_all_named(classes, (Orders, Takers))
+        require_all_named(classes, (UnlistedOrders, UnlistedTakers))
     return str(raised.value)
 
 
 def test_a_locustfile_whose_classes_are_the_scenarios_own_is_taken() -> None:
-    require_all_named((Takers, Orders), (Orders, Takers))
+    require_all_named((UnlistedTakers, UnlistedOrders), (UnlistedOrders, UnlistedTakers))
 
 
 def test_fewer_classes_than_the_scenario_names_are_taken() -> None:
-    """`locust -f … Takers` runs one of them."""
-    require_all_named((Takers,), (Orders, Takers))
+    """`locust -f … UnlistedTakers` runs one of them."""
+    require_all_named((UnlistedTakers,), (UnlistedOrders, UnlistedTakers))
 
 
 def test_a_class_that_the_scenario_leaves_out_is_named_with_both_ways_out() -> None:
-    assert refusal(Orders, Rushed, Takers) == (
+    assert refusal(UnlistedOrders, Rushed, UnlistedTakers) == (
         "Rushed: Locust makes users of every class that it finds in a locustfile, but Scenario.users leaves this one "
         "out; add it to them, or write `abstract = True` in it"
     )
 
 
 def test_a_user_that_is_no_client_of_a_broker_cannot_be_added() -> None:
-    assert refusal(Orders, Takers, Visitor).endswith("leaves this one out; write `abstract = True` in it")
+    assert refusal(UnlistedOrders, UnlistedTakers, Visitor).endswith(
+        "leaves this one out; write `abstract = True` in it"
+    )

@@ -62,20 +62,20 @@ def test_a_run_records_the_classes_that_differ(producers: list[str], consumers: 
 
 
 def test_paths_are_proven_by_each_pair_of_protocols() -> None:
-    class Orders(ProducerUser):
+    class OrderUsers(ProducerUser):
         group, destination = "producers", "queue://orders"
 
-    class Telemetry(ProducerUser):
+    class TelemetryUsers(ProducerUser):
         group, destination = "producers", "topic://telemetry"
 
-    class Takers(ConsumerUser):
+    class TakerUsers(ConsumerUser):
         group, destination = "consumers", "queue://orders"
 
-    class Dashboards(ConsumerUser):
+    class DashboardUsers(ConsumerUser):
         group, destination = "far", "topic://telemetry"
 
-    spoken = Spoken.parse("stomp, Orders=amqp, Takers=core")
-    pairs = ((Telemetry, Dashboards), (Orders, Takers), (Orders, Takers))
+    spoken = Spoken.parse("stomp, OrderUsers=amqp, TakerUsers=core")
+    pairs = ((TelemetryUsers, DashboardUsers), (OrderUsers, TakerUsers), (OrderUsers, TakerUsers))
     meetings = [Meeting(producer, consumer, ()) for producer, consumer in pairs]
     assert exchanges_of(meetings, spoken) == (
         Exchange("producers", "consumers", ("amqp", "core")),

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.support.locust_run import REPOSITORY, Outcome, make_run, nothing_left
+from tests.support.locust_run import REPOSITORY, RunOutcome, make_run, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
@@ -23,7 +23,7 @@ CONDITION = f"{P99} > 500 for 2s"
 BUCKET = 1 / 128
 
 
-def aborted_run(runs: Path, *arguments: str) -> Outcome:
+def aborted_run(runs: Path, *arguments: str) -> RunOutcome:
     """Make a run whose load becomes slow because of a freeze."""
     load = ("--topology", "single", "--rate", "200", "-t", f"{LOAD_S}s", "--warm-up", "2")
     ends = (
@@ -38,16 +38,16 @@ def aborted_run(runs: Path, *arguments: str) -> Outcome:
 
 
 @pytest.fixture(scope="module", params=[(), ("--processes", "2")], ids=["one process", "two workers"])
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     return aborted_run(tmp_path_factory.mktemp("abort") / "runs", *request.param)
 
 
-def abort_of(run: Outcome) -> dict[str, Any]:
+def abort_of(run: RunOutcome) -> dict[str, Any]:
     (abort,) = run.summary["aborted"]
     return dict(abort)
 
 
-def test_a_freeze_aborts_with_reason_and_second(run: Outcome) -> None:
+def test_a_freeze_aborts_with_reason_and_second(run: RunOutcome) -> None:
     abort = abort_of(run)
     assert (run.summary["verdict"], run.status) == ("fail", 1), run.output
     assert (abort["condition"], abort["confirmed"]) == (CONDITION, True)
@@ -58,7 +58,7 @@ def test_a_freeze_aborts_with_reason_and_second(run: Outcome) -> None:
     assert reason[0].upper() + reason[1:30] in (run.run / "report.html").read_text(encoding="utf-8")
 
 
-def test_producers_stop_early_and_all_is_accounted(run: Outcome) -> None:
+def test_producers_stop_early_and_all_is_accounted(run: RunOutcome) -> None:
     """The load ends after the freeze, when the late messages arrive, and long before its planned end."""
     abort, messages = abort_of(run), run.summary["messages"]
     assert FROZEN_AT_S + FROZEN_FOR_S < abort["at_s"] < LOAD_S - 20
@@ -70,19 +70,19 @@ def test_producers_stop_early_and_all_is_accounted(run: Outcome) -> None:
     assert nothing_left(run.runs)
 
 
-def test_live_figures_equal_the_analysed_ones(run: Outcome) -> None:
+def test_live_figures_equal_the_analysed_ones(run: RunOutcome) -> None:
     live = run.info["live_figures"]
     assert live[P99] == pytest.approx(run.summary["latency_ms"]["due_to_received"]["p99"], rel=BUCKET)
     assert live["messages.failed"] == run.summary["messages"]["failed"] == 0
 
 
-def test_junit_has_the_abort_as_a_failure(run: Outcome) -> None:
+def test_junit_has_the_abort_as_a_failure(run: RunOutcome) -> None:
     suite = ET.parse(run.runs.with_name("j.xml")).getroot()[0]
     failed = {case.attrib["name"] for case in suite.findall("testcase") if case.find("failure") is not None}
     assert f"--abort-on {CONDITION}" in failed
 
 
-def test_analysis_again_is_no_pass(run: Outcome) -> None:
+def test_analysis_again_is_no_pass(run: RunOutcome) -> None:
     command = [sys.executable, "-m", "brokerbench", "analyse", str(run.run)]
     again = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=False)
     assert again.returncode == 1, again.stdout + again.stderr

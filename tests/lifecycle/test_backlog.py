@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import LocustRun, Outcome, nothing_left
+from tests.support.locust_run import LocustRun, RunOutcome, nothing_left
 
 pytestmark = [
     pytest.mark.brokers,
@@ -17,16 +17,16 @@ NS_PER_S = 1_000_000_000
 CONSUMERS = 6
 
 
-def a_run(folder: Path, *options: str) -> Outcome:
+def a_run(folder: Path, *options: str) -> RunOutcome:
     return LocustRun(BACKLOG, "-t", "32s", "--warm-up", "2", "--seed", "3", *options, runs=folder).outcome(TIMEOUT_S)
 
 
 @pytest.fixture(scope="module")
-def mesh(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def mesh(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     return a_run(tmp_path_factory.mktemp("backlog") / "runs")
 
 
-def test_the_consumers_were_at_the_second_broker_and_came_back_at_the_first(mesh: Outcome) -> None:
+def test_the_consumers_were_at_the_second_broker_and_came_back_at_the_first(mesh: RunOutcome) -> None:
     began_ns = mesh.info["phases"]["load_began_ns"]
     rows = [row for row in mesh.events("connections") if row["group"] == "consumers"]
     connected = [(row["broker"], row["at_ns"] - began_ns) for row in rows if row["event"] == "connected"]
@@ -37,7 +37,7 @@ def test_the_consumers_were_at_the_second_broker_and_came_back_at_the_first(mesh
     assert all(10 * NS_PER_S <= at_ns < 25 * NS_PER_S for at_ns in closed_ns)
 
 
-def test_nothing_is_received_meanwhile_and_afterwards_all_but_what_the_network_keeps(mesh: Outcome) -> None:
+def test_nothing_is_received_meanwhile_and_afterwards_all_but_what_the_network_keeps(mesh: RunOutcome) -> None:
     began_ns = mesh.info["phases"]["load_began_ns"]
     received_s = [(row["received_ns"] - began_ns) / NS_PER_S for row in mesh.events("receipts")]
     assert not [at_s for at_s in received_s if 11 < at_s < 25]
@@ -48,7 +48,7 @@ def test_nothing_is_received_meanwhile_and_afterwards_all_but_what_the_network_k
     assert nothing_left(mesh.runs)
 
 
-def test_what_piled_up_and_how_fast_it_came_is_told_as_of_a_fault(mesh: Outcome) -> None:
+def test_what_piled_up_and_how_fast_it_came_is_told_as_of_a_fault(mesh: RunOutcome) -> None:
     """120 messages per second for 15 s. Messages that had crossed to the old broker may stay there."""
     (away,) = mesh.summary["recovery"]["faults"]
     assert (away["kind"], away["target"], round(away["began_s"]), round(away["restored_s"])) == (

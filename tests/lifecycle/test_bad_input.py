@@ -14,7 +14,7 @@ import pytest
 from records.reader import seal
 from records.rundir import RunDirectory
 from tests.support.disk import small_disk
-from tests.support.locust_run import REPOSITORY, Outcome, make_run, nothing_left
+from tests.support.locust_run import REPOSITORY, RunOutcome, make_run, nothing_left
 
 STEADY = "scenarios/steady.py"
 MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0")
@@ -200,14 +200,14 @@ def test_no_network_and_nothing_cached_names_the_distribution_and_the_cache(tmp_
 
 # In every test run, analysis/test_jobs.py covers folders without events, with damaged events, and without a run.
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def stored(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     runs = tmp_path_factory.mktemp("stored") / "runs"
     return make_run(STEADY, *MEMORY, runs=runs)
 
 
 @pytest.mark.spark
 @pytest.mark.nightly  # planted/test_overload.py covers whole runs in memory
-def test_the_whole_pipeline_runs_on_brokers_in_memory(stored: Outcome) -> None:
+def test_the_whole_pipeline_runs_on_brokers_in_memory(stored: RunOutcome) -> None:
     messages = stored.summary["messages"]
     assert (stored.summary["verdict"], stored.status) == ("pass", 0), stored.output
     assert messages["sent"] == messages["received"] > 200
@@ -216,7 +216,7 @@ def test_the_whole_pipeline_runs_on_brokers_in_memory(stored: Outcome) -> None:
 
 @pytest.mark.spark
 @pytest.mark.nightly
-def test_a_folder_without_events_is_one_clear_error(stored: Outcome, tmp_path: Path) -> None:
+def test_a_folder_without_events_is_one_clear_error(stored: RunOutcome, tmp_path: Path) -> None:
     copy = tmp_path / stored.run.name
     shutil.copytree(stored.run, copy)
     shutil.rmtree(copy / "events")
@@ -229,7 +229,7 @@ def test_a_folder_without_events_is_one_clear_error(stored: Outcome, tmp_path: P
 
 @pytest.mark.spark
 @pytest.mark.nightly
-def test_a_truncated_event_file_makes_the_run_invalid(stored: Outcome, tmp_path: Path) -> None:
+def test_a_truncated_event_file_makes_the_run_invalid(stored: RunOutcome, tmp_path: Path) -> None:
     """It differs from its seal, so the file is left out, and the first reason names it."""
     copy = tmp_path / stored.run.name
     shutil.copytree(stored.run, copy)

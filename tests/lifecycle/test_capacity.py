@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import LocustRun, Outcome, make_run, nothing_left
+from tests.support.locust_run import LocustRun, RunOutcome, make_run, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
@@ -13,7 +13,7 @@ NS_PER_S = 1_000_000_000
 PRODUCERS = 6
 
 
-def check_rates(run: Outcome) -> None:
+def check_rates(run: RunOutcome) -> None:
     """Check each step's rate. One message of each producer may be due on either side of a step's border."""
     assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
     began_ns = run.info["phases"]["load_began_ns"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run, nothing_left
+from tests.support.locust_run import RunOutcome, make_run, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
@@ -14,11 +14,11 @@ LOGGED = re.compile(r"([\d,.]+) messages per second: (held|not held|unknown): (.
 VERDICTS = {"held": True, "not held": False, "unknown": None}
 
 
-def searched(rate: str, topology: str, load_s: int, runs: Path) -> Outcome:
+def searched(rate: str, topology: str, load_s: int, runs: Path) -> RunOutcome:
     return make_run(CAPACITY, "--topology", topology, "--rate", rate, "-t", f"{load_s}s", runs=runs)
 
 
-def check_agreement(run: Outcome) -> None:
+def check_agreement(run: RunOutcome) -> None:
     """Check that each rate in the log is a step of the report with the same verdict, or unknown with both verdicts."""
     logged = [(float(rate.replace(",", "")), VERDICTS[word], why) for rate, word, why in LOGGED.findall(run.output)]
     steps = run.summary["steps"]

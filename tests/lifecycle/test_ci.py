@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from reports.other_files import OTHER_FILES
-from tests.support.locust_run import REPOSITORY, Outcome, make_run
+from tests.support.locust_run import REPOSITORY, RunOutcome, make_run
 
 ORDERS = '''"""Orders from one site to the other."""
 
@@ -57,7 +57,7 @@ def elsewhere(folder: Path) -> Path:
     return folder
 
 
-def benchmark(folder: Path, *arguments: str) -> Outcome:
+def benchmark(folder: Path, *arguments: str) -> RunOutcome:
     all_arguments = ("--topology", "network.yaml", *FILES, *arguments)
     return make_run(str(folder / "orders.py"), *all_arguments, runs=folder / "runs")
 

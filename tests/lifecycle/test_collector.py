@@ -7,7 +7,7 @@ import pytest
 
 from records.reader import seal
 from records.rundir import RunDirectory
-from tests.support.locust_run import Outcome, free_port, make_run
+from tests.support.locust_run import RunOutcome, free_port, make_run
 from tests.support.otel_collector import attributes, otel_collector
 from tests.support.otlp_server import otlp_server
 
@@ -47,7 +47,7 @@ def test_no_run_begins_without_its_collector(option: str, tmp_path: Path) -> Non
     assert not (tmp_path / "runs").exists()
 
 
-def frozen_run(address: str, runs: Path) -> Outcome:
+def frozen_run(address: str, runs: Path) -> RunOutcome:
     fault = ("--fault", f"freeze(broker-1, at=3, for={FREEZE_S:g})", "-t", "10s", "--warm-up", "1")
     options = ("--topology", "mesh(brokers=2)", "--otlp", address, "--analyse-later")
     return make_run(STEADY, *fault, *options, runs=runs)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from drivers.users.broker_user import CONNECT_EVERY_S
-from tests.support.locust_run import Outcome, make_run, nothing_left
+from tests.support.locust_run import RunOutcome, make_run, nothing_left
 
 CONNECTIONS = "scenarios/connections.py"
 LIMIT = 33
@@ -29,7 +29,7 @@ def full(folder: Path, names: list[str], limit: int = LIMIT) -> str:
     return str(path)
 
 
-def passed_run(folder: Path, *arguments: str) -> Outcome:
+def passed_run(folder: Path, *arguments: str) -> RunOutcome:
     run = make_run(CONNECTIONS, *arguments, runs=folder / "runs")
     assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
     assert nothing_left(run.runs)

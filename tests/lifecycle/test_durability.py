@@ -7,7 +7,7 @@ import pytest
 
 from brokerbench.durability.table import MISCOUNTED
 from tests.support.disks import left_in
-from tests.support.locust_run import LocustRun, Outcome, nothing_left, processes_of
+from tests.support.locust_run import LocustRun, RunOutcome, nothing_left, processes_of
 from tests.support.runtimes import eventually
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
@@ -22,13 +22,13 @@ def classic(runs: Path, strategy: str, *arguments: str) -> LocustRun:
 
 
 @pytest.fixture(scope="module")
-def unsynced(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def unsynced(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     """A run on a broker that never syncs its journal."""
     return classic(tmp_path_factory.mktemp("unsynced") / "runs", "never").outcome(TIMEOUT_S)
 
 
 @pytest.mark.timeout(TIMEOUT_S + 60)
-def test_a_journal_without_syncs_loses_confirmed_messages(unsynced: Outcome) -> None:
+def test_a_journal_without_syncs_loses_confirmed_messages(unsynced: RunOutcome) -> None:
     recovery = unsynced.summary["recovery"]
     assert (unsynced.summary["verdict"], unsynced.status) == ("fail", 1), unsynced.output
     assert recovery["gone"] > 0
@@ -39,7 +39,7 @@ def test_a_journal_without_syncs_loses_confirmed_messages(unsynced: Outcome) -> 
 
 
 @pytest.mark.timeout(TIMEOUT_S + 60)
-def test_losses_are_in_the_table_and_the_report(unsynced: Outcome) -> None:
+def test_losses_are_in_the_table_and_the_report(unsynced: RunOutcome) -> None:
     recovery = unsynced.summary["recovery"]
     rows = unsynced.results("survival")
     assert sum(row["survived"] + row["lost"] for row in rows) == recovery["at_risk"]

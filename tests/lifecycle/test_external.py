@@ -10,7 +10,7 @@ import pytest
 from brokerbench.reaching import brokers_file
 from records.rundir import RunDirectory
 from tests.support.brokers import over_tls, running
-from tests.support.locust_run import Outcome, make_run, nothing_left
+from tests.support.locust_run import RunOutcome, make_run, nothing_left
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.model.endpoints import Credentials
@@ -33,7 +33,7 @@ def write_brokers_file(runtime: Runtime, topology: Topology, folder: Path) -> Pa
     return folder / "brokers.yaml"
 
 
-def run_on(file: Path, topology: str, *arguments: str) -> Outcome:
+def run_on(file: Path, topology: str, *arguments: str) -> RunOutcome:
     external = ("--runtime", "external", "--brokers-file", str(file), "--topology", topology)
     return make_run("scenarios/steady.py", *external, *SHORT, *arguments, runs=file.parent / "runs")
 
@@ -42,7 +42,7 @@ def run_on(file: Path, topology: str, *arguments: str) -> Outcome:
 class ExternalRun:
     """A run on an existing broker. ``still_runs``: after the run. ``passwords``: the broker's."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     still_runs: bool
     passwords: frozenset[str]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.locust_run import LocustRun, Outcome, nothing_left, processes_of
+from tests.support.locust_run import LocustRun, RunOutcome, nothing_left, processes_of
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
@@ -15,20 +15,20 @@ TIMEOUT_S = 480  # a broker starts twice
 
 
 @pytest.fixture(scope="module")
-def failover(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def failover(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     runs = tmp_path_factory.mktemp("failover") / "runs"
     demands = ("--check", "recovery.cut_off >= 1", "--check", "recovery.outage_ms.max < 60000")
     size = ("--topology", "mesh(brokers=2)", "--consumers", "6", "-t", "26s", "--warm-up", "2")
     return LocustRun(FAILOVER, *size, "--seed", "3", *demands, runs=runs).outcome(TIMEOUT_S)
 
 
-def test_a_killed_broker_is_no_crash_and_no_acknowledged_message_is_lost(failover: Outcome) -> None:
+def test_a_killed_broker_is_no_crash_and_no_acknowledged_message_is_lost(failover: RunOutcome) -> None:
     assert (failover.summary["verdict"], failover.status) == ("pass", 0), failover.output
     assert failover.summary["messages"]["lost"] == 0
     assert [check["outcome"] for check in failover.summary["checks"]] == ["pass"] * 4
 
 
-def test_the_moments_of_the_kill_were_measured_in_their_order(failover: Outcome) -> None:
+def test_the_moments_of_the_kill_were_measured_in_their_order(failover: RunOutcome) -> None:
     (fault,) = failover.events("faults")
     moments = [fault[f"{name}_ns"] for name in ("requested", "began", "effective", "ended", "restored")]
     assert moments == sorted(moments)
@@ -36,7 +36,7 @@ def test_the_moments_of_the_kill_were_measured_in_their_order(failover: Outcome)
     assert fault["ended_ns"] - fault["effective_ns"] >= 15e9
 
 
-def test_each_client_of_the_killed_broker_has_its_outage_and_came_back_elsewhere(failover: Outcome) -> None:
+def test_each_client_of_the_killed_broker_has_its_outage_and_came_back_elsewhere(failover: RunOutcome) -> None:
     (fault,) = failover.events("faults")
     (recovery,) = failover.summary["recovery"]["faults"]
     rows = failover.results("outages")
@@ -50,7 +50,7 @@ def test_each_client_of_the_killed_broker_has_its_outage_and_came_back_elsewhere
     assert all(row["connected_ns"] <= row["ready_ns"] for row in rows)
 
 
-def test_the_terminal_and_the_report_say_what_the_fault_did(failover: Outcome) -> None:
+def test_the_terminal_and_the_report_say_what_the_fault_did(failover: RunOutcome) -> None:
     for step in (r"requested", r"effective after \d+\.\d\d s", r"mended: accepts logins again after \d+\.\d\d s"):
         assert re.search(rf"fault kill of broker-\d, \d+\.\d s into the load: {step}", failover.output), step
     (recovery,) = failover.summary["recovery"]["faults"]

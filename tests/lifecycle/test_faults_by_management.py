@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import LocustRun, Outcome, nothing_left
+from tests.support.locust_run import LocustRun, RunOutcome, nothing_left
 
 pytestmark = [
     pytest.mark.brokers,
@@ -25,7 +25,7 @@ HANG_UP, SLOWER, STOPPED = (
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     runs = tmp_path_factory.mktemp("management") / "runs"
     faults = ("--fault", "; ".join((HANG_UP, SLOWER, STOPPED)))
     return LocustRun(
@@ -33,19 +33,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     ).outcome(TIMEOUT_S)
 
 
-def fault(run: Outcome, kind: str) -> dict[str, int]:
+def fault(run: RunOutcome, kind: str) -> dict[str, int]:
     (row,) = [row for row in run.events("faults") if row["kind"] == kind]
     assert row["error"] is None
     return row
 
 
-def crossed_meanwhile(run: Outcome, fault: dict[str, int]) -> list[dict[str, int]]:
+def crossed_meanwhile(run: RunOutcome, fault: dict[str, int]) -> list[dict[str, int]]:
     """Return the receipts while the link was down, without the first second: the far broker already had these."""
     since_ns = fault["effective_ns"] + NS_PER_S
     return [row for row in run.events("receipts") if since_ns < row["received_ns"] < fault["ended_ns"]]
 
 
-def test_no_message_is_lost_and_only_what_was_in_doubt_may_come_twice(run: Outcome) -> None:
+def test_no_message_is_lost_and_only_what_was_in_doubt_may_come_twice(run: RunOutcome) -> None:
     messages, in_flight = run.summary["messages"], run.summary["recovery"]["in_flight"]
     assert (messages["lost"], messages["stranded"]) == (0, 0), run.output
     assert messages["duplicated"] == messages["duplicated_by_resend"] <= in_flight <= PRODUCERS, run.output
@@ -54,7 +54,7 @@ def test_no_message_is_lost_and_only_what_was_in_doubt_may_come_twice(run: Outco
     assert nothing_left(run.runs)
 
 
-def test_all_clients_of_the_broker_and_no_others_are_cut_off_and_come_back(run: Outcome) -> None:
+def test_all_clients_of_the_broker_and_no_others_are_cut_off_and_come_back(run: RunOutcome) -> None:
     (disconnect,) = [recovery for recovery in run.summary["recovery"]["faults"] if recovery["kind"] == "disconnect"]
     assert (disconnect["target"], disconnect["cut_off"], disconnect["never_back"]) == ("source", PRODUCERS, 0)
     lost = [row for row in run.events("connections") if row["event"] == "lost"]
@@ -63,7 +63,7 @@ def test_all_clients_of_the_broker_and_no_others_are_cut_off_and_come_back(run: 
     assert disconnect["outage_ms"]["max"] is not None
 
 
-def test_while_the_link_is_slow_messages_take_longer_by_its_delay_and_not_before(run: Outcome) -> None:
+def test_while_the_link_is_slow_messages_take_longer_by_its_delay_and_not_before(run: RunOutcome) -> None:
     slow, began = fault(run, "slow"), fault(run, "disconnect")["began_ns"]
     due = {(row["producer"], row["seq"]): row["due_ns"] for row in run.events("sends")}
     latencies = [
@@ -78,13 +78,13 @@ def test_while_the_link_is_slow_messages_take_longer_by_its_delay_and_not_before
     assert min(before) < DELAY_MS * NS_PER_MS
 
 
-def test_nothing_crosses_while_the_connector_is_stopped(run: Outcome) -> None:
+def test_nothing_crosses_while_the_connector_is_stopped(run: RunOutcome) -> None:
     stopped = fault(run, "stop-link")
     assert crossed_meanwhile(run, stopped) == []
     assert stopped["ended_ns"] - stopped["effective_ns"] >= 3 * NS_PER_S
 
 
-def test_the_report_says_what_was_done_to_whom(run: Outcome) -> None:
+def test_the_report_says_what_was_done_to_whom(run: RunOutcome) -> None:
     page = (run.run / "report.html").read_text(encoding="utf-8")
     for sentence in (
         "source ended its clients",

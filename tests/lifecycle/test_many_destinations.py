@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run, nothing_left
+from tests.support.locust_run import RunOutcome, make_run, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
@@ -15,7 +15,7 @@ SENT = {1: 5, 4: 5, 7: 4, 2: 7, 5: 7, 3: 7, 6: 7}
 """Messages of each destination: three producers send 14 each to (1, 4, 7), (2, 5) and (3, 6), round robin."""
 
 
-def check(outcome: Outcome) -> None:
+def check(outcome: RunOutcome) -> None:
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     rows = outcome.results("accounting")
     expected = {f"queue://many.{number}": count for number, count in SENT.items()}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import LocustRun, Outcome, nothing_left
+from tests.support.locust_run import LocustRun, RunOutcome, nothing_left
 
 pytestmark = [
     pytest.mark.brokers,
@@ -21,7 +21,7 @@ JOINER = "broker-3"
 
 
 @pytest.fixture(scope="module")
-def rebalance(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def rebalance(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     runs = tmp_path_factory.mktemp("rebalance") / "runs"
     faults = ("--fault", f"join({JOINER}, at=1, for=3)", "--fault", f"join({JOINER}, at=10)")
     size = ("--producers", "5", "--consumers", "4", "-t", "45s", "--warm-up", "2", "--seed", "3")
@@ -29,7 +29,7 @@ def rebalance(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return LocustRun(REBALANCE, *size, *faults, "--failover", "randomize=false", runs=runs).outcome(TIMEOUT_S)
 
 
-def where(run: Outcome, at_ns: int) -> Counter[str]:
+def where(run: RunOutcome, at_ns: int) -> Counter[str]:
     """Count the clients by the broker that they were connected to at that moment."""
     at: dict[int, str] = {}
     for row in sorted(run.events("connections"), key=lambda row: int(row["at_ns"])):
@@ -41,14 +41,14 @@ def where(run: Outcome, at_ns: int) -> Counter[str]:
     return Counter(at.values())
 
 
-def test_an_absent_broker_is_no_crash_and_no_acknowledged_message_is_lost(rebalance: Outcome) -> None:
+def test_an_absent_broker_is_no_crash_and_no_acknowledged_message_is_lost(rebalance: RunOutcome) -> None:
     assert (rebalance.summary["verdict"], rebalance.status) == ("pass", 0), rebalance.output
     assert rebalance.summary["messages"]["lost"] == 0
     assert [check["outcome"] for check in rebalance.summary["checks"]] == ["pass"] * 2
     assert rebalance.info["options"]["protocol"] == "openwire"
 
 
-def test_the_moments_of_both_joins_were_measured_in_their_order(rebalance: Outcome) -> None:
+def test_the_moments_of_both_joins_were_measured_in_their_order(rebalance: RunOutcome) -> None:
     join, rejoin = rebalance.events("faults")
     names = ("requested", "began", "effective", "ended", "restored")
     moments = [join[f"{name}_ns"] for name in names] + [rejoin[f"{name}_ns"] for name in names[1:-1]]
@@ -60,7 +60,7 @@ def test_the_moments_of_both_joins_were_measured_in_their_order(rebalance: Outco
     assert rejoin["restored_ns"] is None, "it stays"
 
 
-def test_clients_move_to_the_broker_while_it_is_there_and_none_is_left_out(rebalance: Outcome) -> None:
+def test_clients_move_to_the_broker_while_it_is_there_and_none_is_left_out(rebalance: RunOutcome) -> None:
     join, rejoin = rebalance.events("faults")
     ends_ns = rebalance.info["phases"]["load_ended_ns"]
     before, there, gone, again = (
@@ -72,7 +72,7 @@ def test_clients_move_to_the_broker_while_it_is_there_and_none_is_left_out(rebal
     assert again[JOINER] > 0
 
 
-def test_only_the_brokers_told_clients_to_go_to_the_one_that_joined(rebalance: Outcome) -> None:
+def test_only_the_brokers_told_clients_to_go_to_the_one_that_joined(rebalance: RunOutcome) -> None:
     join = rebalance.events("faults")[0]
     rows = [row for row in rebalance.events("connections") if row["at_ns"] < join["ended_ns"]]
     there = [row for row in rows if row["broker"] == JOINER and row["event"] in ("connected", "moved")]
@@ -81,7 +81,7 @@ def test_only_the_brokers_told_clients_to_go_to_the_one_that_joined(rebalance: O
     assert {row["cause"] for row in there if row["event"] == "moved"} == {"order"}
 
 
-def test_those_that_were_there_when_it_left_are_its_outages_and_came_back_elsewhere(rebalance: Outcome) -> None:
+def test_those_that_were_there_when_it_left_are_its_outages_and_came_back_elsewhere(rebalance: RunOutcome) -> None:
     join, rejoin = rebalance.events("faults")
     rows = rebalance.results("outages")
     # Later a client may lose a connection all the same: seen with "Channel was inactive (no connection attempt made)",
@@ -95,7 +95,7 @@ def test_those_that_were_there_when_it_left_are_its_outages_and_came_back_elsewh
     assert rebalance.summary["recovery"]["never_back"] == 0
 
 
-def test_the_broker_opened_its_links_itself_and_was_sampled_only_while_it_was_there(rebalance: Outcome) -> None:
+def test_the_broker_opened_its_links_itself_and_was_sampled_only_while_it_was_there(rebalance: RunOutcome) -> None:
     join = rebalance.events("faults")[0]
     joiner_samples = [row for row in rebalance.events("samples") if row["broker"] == JOINER]
     assert joiner_samples
@@ -104,7 +104,7 @@ def test_the_broker_opened_its_links_itself_and_was_sampled_only_while_it_was_th
     assert bridges == {f"{JOINER}-to-broker-1", f"{JOINER}-to-broker-2"}
 
 
-def test_the_terminal_says_when_it_joined_and_left_and_nothing_is_left(rebalance: Outcome) -> None:
+def test_the_terminal_says_when_it_joined_and_left_and_nothing_is_left(rebalance: RunOutcome) -> None:
     assert f"absent until they join, their links and paths not proven: {JOINER}" in rebalance.output
     for step in (r"requested", r"effective after \d+\.\d\d s", r"mended: is gone after \d+\.\d\d s"):
         assert re.search(rf"fault join of {JOINER}, \d+\.\d s into the load: {step}", rebalance.output), step

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from harness.faults.rolling_restart import PAUSE_S
-from tests.support.locust_run import LocustRun, Outcome, nothing_left
+from tests.support.locust_run import LocustRun, RunOutcome, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
@@ -16,12 +16,12 @@ AFTER_S = 10  # as the scenario says
 
 
 @pytest.fixture(scope="module")
-def restarted(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def restarted(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     runs = tmp_path_factory.mktemp("rolling-restart") / "runs"
     return LocustRun(ROLLING_RESTART, "--warm-up", "2", "--seed", "3", runs=runs).outcome(TIMEOUT_S)
 
 
-def test_each_broker_is_restarted_once_the_one_before_it_is_back(restarted: Outcome) -> None:
+def test_each_broker_is_restarted_once_the_one_before_it_is_back(restarted: RunOutcome) -> None:
     faults = sorted(restarted.events("faults"), key=lambda fault: int(fault["began_ns"]))
     assert [(fault["kind"], fault["target"], fault["error"]) for fault in faults] == [
         ("restart", f"broker-{number}", None) for number in (1, 2, 3)
@@ -31,7 +31,7 @@ def test_each_broker_is_restarted_once_the_one_before_it_is_back(restarted: Outc
 
 
 def test_a_rolling_restart_loses_no_messages_or_clients(
-    restarted: Outcome,
+    restarted: RunOutcome,
 ) -> None:
     """The summary has a row for each restart."""
     assert (restarted.summary["verdict"], restarted.status) == ("pass", 0), restarted.output
@@ -42,7 +42,7 @@ def test_a_rolling_restart_loses_no_messages_or_clients(
     assert {row["to_broker"] for row in restarted.results("outages")} <= {f"broker-{number}" for number in (1, 2, 3)}
 
 
-def test_the_load_ends_by_itself_some_seconds_after_the_last_broker_is_back(restarted: Outcome) -> None:
+def test_the_load_ends_by_itself_some_seconds_after_the_last_broker_is_back(restarted: RunOutcome) -> None:
     phases = restarted.info["phases"]
     last_ns = max(fault["restored_ns"] for fault in restarted.events("faults"))
     assert AFTER_S <= (phases["load_ended_ns"] - last_ns) / NS_PER_S < AFTER_S + 10

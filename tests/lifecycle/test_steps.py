@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run, nothing_left
+from tests.support.locust_run import RunOutcome, make_run, nothing_left
 
 # In every test run, drivers/test_pacing.py covers due times, and analysis/test_steps.py the report about them.
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
@@ -15,7 +15,7 @@ ASKED = ((60, 0, 5), (240, 5, 10), (60, 10, 15))
 """Messages per second, from and until (s of the load)."""
 
 
-def check(run: Outcome) -> None:
+def check(run: RunOutcome) -> None:
     """Check each step. One message of each producer may be due on either side of a step's border."""
     assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
     began_ns = run.info["phases"]["load_began_ns"]

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import fs
 
 from tests.support.disk import small_disk
-from tests.support.locust_run import LOCUST, REPOSITORY, Outcome, as_a_user_has_it, free_port
+from tests.support.locust_run import LOCUST, REPOSITORY, RunOutcome, as_a_user_has_it, free_port
 from tests.support.s3_server import BUCKET, S3Server, s3_server, write_spark_defaults
 from tests.support.spark_cluster import SPARK
 
@@ -21,7 +21,7 @@ IN_MEMORY = ("--headless", "--runtime", "memory", "--protocol", "memory", "-t", 
 BROKERBENCH = (sys.executable, "-c", "from brokerbench.cli import main; main()")
 
 
-def stored_run(folder: Path, address: str, *options: str, env: Mapping[str, str]) -> Outcome:
+def stored_run(folder: Path, address: str, *options: str, env: Mapping[str, str]) -> RunOutcome:
     """Make a run that is stored at ``address``. Its folder is below ``folder/runs``."""
     command = [str(LOCUST), "-f", str(REPOSITORY / "scenarios/steady.py"), *IN_MEMORY, "--runs", address, *options]
     environment = {**as_a_user_has_it(), **env}
@@ -36,7 +36,7 @@ def stored_run(folder: Path, address: str, *options: str, env: Mapping[str, str]
         timeout=240,
         check=False,
     )
-    return Outcome(process.returncode, process.stdout, folder / "runs")
+    return RunOutcome(process.returncode, process.stdout, folder / "runs")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, as_a_user_has_it
+from tests.support.locust_run import REPOSITORY, LocustRun, RunOutcome, as_a_user_has_it
 
 MEMORY = ("--topology", "single", "--protocol", "memory", "--warm-up", "1", "-t", "3s")
 VARIABLES = {
@@ -45,7 +45,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def run_of_own_file(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> Outcome:
+def run_of_own_file(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> RunOutcome:
     """Make a run of a locustfile in ``folder``, with that as the current folder, like a user."""
     locustfile = folder / "orders.py"
     shutil.copy(REPOSITORY / "scenarios" / "steady.py", locustfile)
@@ -63,7 +63,7 @@ def test_no_file_or_variable_changes_a_run(tmp_path: Path) -> None:
     assert not (tmp_path / "executed").exists()
 
 
-def assert_names_file(outcome: Outcome, file: Path) -> None:
+def assert_names_file(outcome: RunOutcome, file: Path) -> None:
     """One sentence, and no stack trace of Python."""
     assert outcome.status == 2, outcome.output
     assert outcome.output.strip().splitlines() == [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import LocustRun, Outcome, nothing_left
+from tests.support.locust_run import LocustRun, RunOutcome, nothing_left
 
 pytestmark = [
     pytest.mark.brokers,
@@ -19,27 +19,27 @@ CLIENTS = 9
 
 
 @pytest.fixture(scope="module")
-def takeover(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def takeover(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     runs = tmp_path_factory.mktemp("takeover") / "runs"
     fault = ("--fault", f"kill({ACTIVE}, at=3, for=20)", "--check", f"recovery.cut_off == {CLIENTS}")
     size = ("--producers", "6", "--consumers", "3", "-t", "35s", "--warm-up", "2", "--seed", "3")
     return LocustRun(TAKEOVER, *size, *fault, runs=runs).outcome(TIMEOUT_S)
 
 
-def test_no_acknowledged_message_is_lost_or_left_behind_in_the_handover(takeover: Outcome) -> None:
+def test_no_acknowledged_message_is_lost_or_left_behind_in_the_handover(takeover: RunOutcome) -> None:
     assert (takeover.summary["verdict"], takeover.status) == ("pass", 0), takeover.output
     assert [check["outcome"] for check in takeover.summary["checks"]] == ["pass"] * 4
     assert takeover.summary["messages"]["lost"] == 0
 
 
-def test_every_client_came_back_at_the_standby(takeover: Outcome) -> None:
+def test_every_client_came_back_at_the_standby(takeover: RunOutcome) -> None:
     rows = takeover.results("outages")
     assert len(rows) == CLIENTS
     assert {row["to_broker"] for row in rows} == {STANDBY}
     assert all(row["began_ns"] < row["lost_ns"] < row["connected_ns"] < row["first_success_ns"] for row in rows)
 
 
-def test_the_killed_broker_returns_as_the_standby_and_no_client_goes_back(takeover: Outcome) -> None:
+def test_the_killed_broker_returns_as_the_standby_and_no_client_goes_back(takeover: RunOutcome) -> None:
     (fault,) = takeover.events("faults")
     assert fault["error"] is None
     assert fault["restored_ns"] is not None, "it is the standby of a broker that accepts logins"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run, nothing_left
+from tests.support.locust_run import RunOutcome, make_run, nothing_left
 from topologies.catalogue.lookup import build
 from topologies.runtimes.distribution import ensure, pinned, pinned_versions
 
@@ -21,7 +21,7 @@ OF_EACH = [
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\S+ INFO  \w", re.MULTILINE)
 
 
-def steady_on(entry: str, *arguments: str, runs: Path) -> Outcome:
+def steady_on(entry: str, *arguments: str, runs: Path) -> RunOutcome:
     all_arguments = ("--topology", entry, "-t", "5s", "--warm-up", "2", *arguments)
     outcome = make_run("scenarios/steady.py", *all_arguments, runs=runs)
     assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output

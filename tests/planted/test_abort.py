@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, make_run
+from tests.support.locust_run import REPOSITORY, LocustRun, RunOutcome, make_run
 
 pytestmark = pytest.mark.spark
 
@@ -16,14 +16,14 @@ CONDITION = "messages.failed > 10"
 
 
 @pytest.fixture(scope="module")
-def refused(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def refused(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     """The first 50 sends of a one-minute load are rejected. A separate command analyzes the run."""
     runs = tmp_path_factory.mktemp("abort") / "runs"
     load = ("--runtime", "memory", "-t", "60s", "--abort-on", CONDITION, "--analyse-later")
     return make_run(ERRORS, *load, runs=runs, env={"PLANTED": "refused and stored"})
 
 
-def test_refused_sends_abort_without_an_analysis_too(refused: Outcome) -> None:
+def test_refused_sends_abort_without_an_analysis_too(refused: RunOutcome) -> None:
     (abort,) = refused.info["aborts"]
     assert refused.status == 1, refused.output
     assert f"by --abort-on '{CONDITION}', as messages.failed was" in refused.output
@@ -32,7 +32,7 @@ def test_refused_sends_abort_without_an_analysis_too(refused: Outcome) -> None:
     assert refused.info["live_figures"] == {"messages.failed": 50}
 
 
-def test_a_later_analysis_fails_an_aborted_run(refused: Outcome) -> None:
+def test_a_later_analysis_fails_an_aborted_run(refused: RunOutcome) -> None:
     command = [sys.executable, "-m", "brokerbench", "analyse", str(refused.run)]
     again = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=False)
     (abort,) = refused.summary["aborted"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run
+from tests.support.locust_run import RunOutcome, make_run
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
@@ -20,12 +20,12 @@ SUBSCRIPTIONS = {
 AUDIT = "topic://VirtualTopic.orders", "Consumer.audit.VirtualTopic.orders"
 
 
-def planted(folder: Path, *options: str, plant: str = "") -> Outcome:
+def planted(folder: Path, *options: str, plant: str = "") -> RunOutcome:
     run = "tests/planted/locustfiles/across_names.py", "-t", "4s", "--warm-up", "0", *options
     return make_run(*run, runs=folder / "runs", env={"PLANT": plant})
 
 
-def counts_by_subscription(outcome: Outcome) -> dict[tuple[str, str], dict[str, int]]:
+def counts_by_subscription(outcome: RunOutcome) -> dict[tuple[str, str], dict[str, int]]:
     """Return the counts by destination and subscription, without the consumer's number in topic subscriptions."""
     rows = outcome.results("accounting")
     return {(row["destination"], row["subscription"].partition("#")[0]): row for row in rows}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import REPOSITORY, Outcome, make_run
+from tests.support.locust_run import REPOSITORY, RunOutcome, make_run
 
 pytestmark = pytest.mark.spark
 
@@ -14,13 +14,13 @@ ANSWER_MS, PRODUCERS = 20, 2
 
 
 @pytest.fixture(scope="module")
-def closed(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def closed(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     runs = tmp_path_factory.mktemp("closed") / "runs"
     load = ("--runtime", "memory", "-t", "5s", "--closed")
     return make_run("tests/planted/locustfiles/planted_errors.py", *load, runs=runs, env={"PLANTED": "slow answers"})
 
 
-def test_the_rate_is_one_per_answer_time(closed: Outcome) -> None:
+def test_the_rate_is_one_per_answer_time(closed: RunOutcome) -> None:
     summary = closed.summary
     answer_ms = summary["latency_ms"]["sent_to_settled"]["p50"]
     assert closed.status == 0, closed.output
@@ -29,7 +29,7 @@ def test_the_rate_is_one_per_answer_time(closed: Outcome) -> None:
     assert summary["messages"]["in_doubt"] == summary["messages"]["lost"] == 0
 
 
-def test_figures_from_due_times_are_absent(closed: Outcome) -> None:
+def test_figures_from_due_times_are_absent(closed: RunOutcome) -> None:
     summary = closed.summary
     assert sorted(summary["latency_ms"]) == ["sent_to_received", "sent_to_settled"]
     assert summary["latency_by"] == {"consumer_classes": {}, "destinations": {}}
@@ -43,7 +43,7 @@ def test_figures_from_due_times_are_absent(closed: Outcome) -> None:
     assert sum(row["messages"] for row in closed.results("paths")) == summary["messages"]["received"]
 
 
-def test_the_report_says_that_latency_hides_waits(closed: Outcome) -> None:
+def test_the_report_says_that_latency_hides_waits(closed: RunOutcome) -> None:
     page = (closed.run / "report.html").read_text(encoding="utf-8")
     words = " ".join(page.split())
     assert "The load was closed, so this latency hides waits." in words
@@ -62,7 +62,7 @@ def test_checks_on_due_times_start_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-def test_exports_count_from_sent(closed: Outcome, tmp_path: Path) -> None:
+def test_exports_count_from_sent(closed: RunOutcome, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "brokerbench", "export", str(closed.run), "--to", "csv", "--out", str(tmp_path)]
     subprocess.run(command, cwd=REPOSITORY, check=True, timeout=100, capture_output=True)
     assert "due" not in (tmp_path / "rates.csv").read_text(encoding="utf-8")

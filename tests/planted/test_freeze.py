@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run
+from tests.support.locust_run import RunOutcome, make_run
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
@@ -20,12 +20,12 @@ BUSY_S = 10.0  # the delay that a busy machine may add when it stops or wakes th
 
 
 @pytest.fixture(scope="module")
-def frozen(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def frozen(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     runs = tmp_path_factory.mktemp("frozen") / "runs"
     return make_run("tests/planted/locustfiles/frozen.py", "-t", "10s", "--warm-up", "2", runs=runs)
 
 
-def waits(outcome: Outcome) -> list[tuple[float, float]]:
+def waits(outcome: RunOutcome) -> list[tuple[float, float]]:
     """Return (remaining freeze at the message's due time, its latency), in s, from the raw events."""
     (fault,) = outcome.events("faults")
     silent_ns = silent_from_ns(outcome)
@@ -37,26 +37,26 @@ def waits(outcome: Outcome) -> list[tuple[float, float]]:
     ]
 
 
-def silent_from_ns(outcome: Outcome) -> float:
+def silent_from_ns(outcome: RunOutcome) -> float:
     """Return the time when the broker had stopped, and all messages that it sent earlier were received."""
     (fault,) = outcome.events("faults")
     before = [row["received_ns"] for row in outcome.events("receipts") if row["received_ns"] < fault["ended_ns"]]
     return max(fault["began_ns"] + STOPPING_S * 1e9, *before)
 
 
-def longest_wait_s(outcome: Outcome) -> float:
+def longest_wait_s(outcome: RunOutcome) -> float:
     """Return the longest latency of the run's messages, in s."""
     received = {(row["producer"], row["seq"]): row["received_ns"] for row in outcome.events("receipts")}
     return max(received[row["producer"], row["seq"]] - row["due_ns"] for row in outcome.events("sends")) / 1e9
 
 
-def test_the_freeze_is_on_record_for_as_long_as_it_lasted(frozen: Outcome) -> None:
+def test_the_freeze_is_on_record_for_as_long_as_it_lasted(frozen: RunOutcome) -> None:
     (fault,) = frozen.events("faults")
     assert (fault["kind"], fault["target"], fault["error"]) == ("freeze", "broker-1", None)
     assert FREEZE_S <= (fault["ended_ns"] - fault["began_ns"]) / 1e9 < FREEZE_S + BUSY_S
 
 
-def test_every_slot_of_the_freeze_was_sent_and_none_was_forgiven(frozen: Outcome) -> None:
+def test_every_slot_of_the_freeze_was_sent_and_none_was_forgiven(frozen: RunOutcome) -> None:
     (fault,) = frozen.events("faults")
     silent_s = (fault["ended_ns"] - silent_from_ns(frozen)) / 1e9
     assert silent_s > FREEZE_S / 2
@@ -65,7 +65,7 @@ def test_every_slot_of_the_freeze_was_sent_and_none_was_forgiven(frozen: Outcome
     assert {(late - early) / 1e9 for early, late in pairwise(due_ns)} == {A_SLOT_S}
 
 
-def test_latencies_in_the_freeze_fall_from_its_length_to_nothing(frozen: Outcome) -> None:
+def test_latencies_in_the_freeze_fall_from_its_length_to_nothing(frozen: RunOutcome) -> None:
     assert len(waits(frozen)) > 1
     for left_s, latency_s in waits(frozen):
         assert left_s < latency_s < left_s + BUSY_S
@@ -73,7 +73,7 @@ def test_latencies_in_the_freeze_fall_from_its_length_to_nothing(frozen: Outcome
     assert through == sorted(through), "the broker's queue goes out in its order, beginning when the broker wakes up"
 
 
-def test_the_summary_shows_the_freeze_and_does_not_average_it_away(frozen: Outcome) -> None:
+def test_the_summary_shows_the_freeze_and_does_not_average_it_away(frozen: RunOutcome) -> None:
     latency_ms = frozen.summary["latency_ms"]["due_to_received"]
     longest_ms = max(latency_s for _, latency_s in waits(frozen)) * 1e3
     assert latency_ms["max"] >= (FREEZE_S - STOPPING_S) * 1e3

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run
+from tests.support.locust_run import RunOutcome, make_run
 
 pytestmark = [pytest.mark.spark]
 
@@ -12,7 +12,7 @@ LARGEST = "latency_ms.due_to_received.max"
 STALL_MS, FREEZE_MS = 2_000, 3_000
 
 
-def planted(folder: Path, cause: str) -> Outcome:
+def planted(folder: Path, cause: str) -> RunOutcome:
     arguments = ("--runtime", "memory", "--warm-up", "1")
     env = {"CAUSE": cause}
     return make_run("tests/planted/locustfiles/held_back.py", *arguments, runs=folder / "runs", env=env)

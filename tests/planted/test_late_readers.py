@@ -14,7 +14,7 @@ import pytest
 
 from drivers.users.stall_sampler import PERIOD_NS
 from records.schemas import CLIENTS_PER_PROCESS
-from tests.support.locust_run import Outcome, make_run
+from tests.support.locust_run import RunOutcome, make_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
@@ -73,7 +73,7 @@ def test_a_stopped_producer_is_named_as_the_cause(tmp_path: Path, protocol: str)
     assert summary["unplanned"] == []
 
 
-def stopped(folder: Path, protocol: str, role: str) -> Outcome:
+def stopped(folder: Path, protocol: str, role: str) -> RunOutcome:
     """Make a run that passes although the process of the consumers or of the producers was stopped."""
     locustfile = "tests/planted/locustfiles/stopped_process.py"
     arguments = ("--runtime", "processes", "--protocol", protocol, "--processes", "2", "--warm-up", "3")

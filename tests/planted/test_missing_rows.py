@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from records.rundir import RunDirectory
-from tests.support.locust_run import Outcome, make_run
+from tests.support.locust_run import RunOutcome, make_run
 from tests.support.recorded import record_instead
 
 pytestmark = pytest.mark.spark
@@ -21,13 +21,13 @@ MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0")
 
 # In every test run: analysis/test_planted_runs.py covers the counts of each process, and missing rows.
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     """Make a run without a planted error."""
     return make_run(MISRECORDED, *MEMORY, runs=tmp_path_factory.mktemp("whole") / "runs")
 
 
 @pytest.mark.nightly
-def test_each_process_of_a_run_tells_what_it_counted(whole: Outcome) -> None:
+def test_each_process_of_a_run_tells_what_it_counted(whole: RunOutcome) -> None:
     sent, received = (whole.summary["messages"][name] for name in ("sent", "received"))
     assert (whole.summary["verdict"], whole.status) == ("pass", 0), whole.output
     (process,) = whole.info["processes"]
@@ -37,7 +37,7 @@ def test_each_process_of_a_run_tells_what_it_counted(whole: Outcome) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("table", ["sends", "receipts"])
-def test_a_file_with_half_of_its_rows_makes_the_run_invalid(whole: Outcome, tmp_path: Path, table: str) -> None:
+def test_a_file_with_half_of_its_rows_makes_the_run_invalid(whole: RunOutcome, tmp_path: Path, table: str) -> None:
     copy = tmp_path / whole.run.name
     shutil.copytree(whole.run, copy)
     (path,) = (copy / "events" / table).glob("*.parquet")

@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run
+from tests.support.locust_run import RunOutcome, make_run
 
 pytestmark = pytest.mark.spark
 P50 = "latency_ms.due_to_received.p50"
 FIRST = "The offered rate was not held: "
 
 
-def overloaded(folder: Path, limit: str, *arguments: str) -> Outcome:
+def overloaded(folder: Path, limit: str, *arguments: str) -> RunOutcome:
     all_arguments = ("--runtime", "memory", *arguments)
     return make_run(
         "tests/planted/locustfiles/overloaded.py", *all_arguments, runs=folder / "runs", env={"LIMIT": limit}
     )
 
 
-def first_words(outcome: Outcome) -> str:
+def first_words(outcome: RunOutcome) -> str:
     """Return the answer at the top of the report."""
     page = (outcome.run / "report.html").read_text(encoding="utf-8")
     return page.partition('<p class="answer">')[2].partition("</p>")[0]

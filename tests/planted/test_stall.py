@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run
+from tests.support.locust_run import RunOutcome, make_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
@@ -22,7 +22,7 @@ MOST_NOISE_MS = 30  # of p99 without the generator's delay: the planted delay is
 RUNS = 3
 
 
-def stalled(folder: Path, checked: str = "") -> Outcome:
+def stalled(folder: Path, checked: str = "") -> RunOutcome:
     """Make a run on a machine quiet enough to show the delay. After `RUNS` noisy runs, return the last of them."""
     arguments = ("--runtime", "memory", "--warm-up", "1")
     for number in range(RUNS):

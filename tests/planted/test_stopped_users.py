@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run
+from tests.support.locust_run import RunOutcome, make_run
 
 pytestmark = pytest.mark.spark
 
 
-def stopped(folder: Path, how: str) -> Outcome:
+def stopped(folder: Path, how: str) -> RunOutcome:
     locustfile, runs = "tests/planted/locustfiles/stopped_users.py", folder / "runs"
     return make_run(locustfile, "--runtime", "memory", runs=runs, env={"HOW": how})
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import Outcome, make_run, nothing_left
+from tests.support.locust_run import RunOutcome, make_run, nothing_left
 
 SCENARIO = "tests/planted/locustfiles/two_protocols.py"
 SHORT = ("--runtime", "processes", "--broker-memory", "256", "--warm-up", "1", "-t", "3s", "--headless")
@@ -50,7 +50,7 @@ def test_orders_and_telemetry_speak_their_own_protocols(
     assert nothing_left(tmp_path / "runs")
 
 
-def protocols_by_class(outcome: Outcome) -> dict[str, set[str]]:
+def protocols_by_class(outcome: RunOutcome) -> dict[str, set[str]]:
     """Return the protocols of the connections that the users of each class had."""
     of_connection = {
         row["client"]: row["protocol"] for row in outcome.events("connections") if row["event"] == "connected"

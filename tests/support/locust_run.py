@@ -22,7 +22,7 @@ TIMEOUT_S = 240
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """The result of a finished `locust` process: exit status, output, and the folder of its (only) run."""
 
     status: int
@@ -100,7 +100,7 @@ class LocustRun:
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def outcome(self, timeout_s: float = TIMEOUT_S) -> Outcome:
+    def outcome(self, timeout_s: float = TIMEOUT_S) -> RunOutcome:
         """Wait for the end of the process."""
         try:
             status = self.process.wait(timeout_s)
@@ -108,7 +108,7 @@ class LocustRun:
             self.process.kill()
             raise AssertionError(f"still running after {timeout_s} s:\n{self.output}") from None
         self._output.close()
-        return Outcome(status, self.output, self.runs)
+        return RunOutcome(status, self.output, self.runs)
 
 
 def as_a_user_has_it() -> dict[str, str]:
@@ -117,7 +117,7 @@ def as_a_user_has_it() -> dict[str, str]:
     return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))}
 
 
-def make_run(locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str] | None = None) -> Outcome:
+def make_run(locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str] | None = None) -> RunOutcome:
     """Make a run, and wait for its end."""
     return LocustRun(locustfile, *arguments, runs=runs, env=env).outcome()
 

@@ -28,7 +28,7 @@ service:
 
 
 @dataclass(frozen=True)
-class Received:
+class CollectedExports:
     """What the collector wrote: OTLP as JSON, one push per line."""
 
     file: Path
@@ -45,11 +45,11 @@ def attributes(of: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def otel_collector(folder: Path) -> Iterator[tuple[str, Received]]:
+def otel_collector(folder: Path) -> Iterator[tuple[str, CollectedExports]]:
     """Yield the collector's address and what it has received, which is complete after the block."""
     subprocess.run(["bash", ".ci/install-otel-collector.sh"], cwd=REPOSITORY, check=True)
     port = free_port()
-    received = Received(folder / "received.json")
+    received = CollectedExports(folder / "received.json")
     folder.mkdir()
     configuration = CONFIGURATION.format(endpoint=f"127.0.0.1:{port}", file=received.file)
     (folder / "config.yaml").write_text(configuration, encoding="utf-8")
