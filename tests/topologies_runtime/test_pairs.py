@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from drivers.client.client import StompClient as Failover
+from drivers.client.client import Client as Failover
 from drivers.client.contract import ProducerSettings
 from drivers.contract import Destination, Outcome
 from drivers.failover.uri import FailoverUri
