@@ -1,9 +1,9 @@
 """Generates a run folder of any size in which almost all messages are delivered normally.
 
-``python -m benchmarks.generate_events PARENT --messages 1000000``. 12 producers and 8 consumers on 3 brokers, recorded
-by 2 processes, share one queue. Each consumer receives a producer's messages in order. Occasionally a message stalls
-and delays all messages behind it. One message in a thousand is resent, and a few in 100,000 are duplicated,
-redelivered, lost, stranded, dead-lettered, expired or foreign. The same seed generates the same events.
+``python -m benchmarks.generate_events PARENT --messages 1000000`` writes a run in which 12 producers and 8 consumers on
+3 brokers, recorded by 2 processes, share one queue. Each consumer receives a producer's messages in order. Occasionally
+a message stalls and delays all messages behind it. One message in a thousand is resent, and a few in 100,000 are
+duplicated, redelivered, lost, stranded, dead-lettered, expired or foreign. The same seed generates the same events.
 """
 
 from collections.abc import Callable, Iterator

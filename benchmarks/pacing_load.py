@@ -1,7 +1,7 @@
 """One-way messages at a steady rate on one broker: the load of `benchmarks.pacing`.
 
-It answers how late the generator is when nothing makes it wait. Messages are not durable, as these would measure the
-broker's disk.
+It shows how late the generator sends if nothing makes it wait. Messages are not durable, because durable messages would
+measure the broker's disk.
 """
 
 from brokerbench import Hold, Scenario, no_unconfirmed_send_missing, none_corrupted, run

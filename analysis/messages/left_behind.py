@@ -1,4 +1,4 @@
-"""Counts the messages left on queues by queue, broker and outcome, and the messages that brokers refused."""
+"""Counts the messages left on queues by queue, broker and outcome, and the messages that brokers rejected."""
 
 from typing import cast
 

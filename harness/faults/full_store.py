@@ -1,4 +1,4 @@
-"""Makes a broker's store full for a while, like a disk that messages have filled. Later the old limit is restored.
+"""Makes a broker's store full for a while, as if messages had filled the disk. Later the old limit is restored.
 
 producer ──► broker (its store is over its limit: it accepts no durable messages and blocks producers) ──► consumer
 """

@@ -2,8 +2,8 @@
 
     <history>/<environment>/<night>.parquet
 
-A file holds a row for each figure of each run, and is never changed. Nights of another machine, kernel or Java are in
-another folder: figures of different environments make no trend.
+A file has a row for each figure of each run, and is never changed. Nights with another machine, kernel or Java are in
+another folder, because figures from different environments do not form a trend.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

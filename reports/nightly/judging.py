@@ -1,8 +1,8 @@
-"""Judges the gates of a night, and decides its result.
+"""Evaluates the gates of a night, and decides the result of the night.
 
-Gates against the reference are judged together, under Holm, and the checks of each run separately. Only a decided gate
-is red: a gate fails if a check of a candidate's run failed, or if the candidate is beyond the gate's limit and the test
-against that limit holds under Holm over all these tests of the night.
+Gates against the reference are tested together with Holm's correction, the checks of each run separately. A gate fails
+only on clear evidence: a check of a candidate's run failed, or the candidate is beyond the gate's limit and the test
+against this limit is significant after Holm's correction over all tests of the night.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Lists the reasons to doubt a report as sentences, the weightier ones first."""
+"""Lists the reasons to doubt a report as sentences, the most important ones first."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -150,4 +150,4 @@ def test_one_run_beside_those_that_never_began_is_too_few(slower: list[Path], tm
     result = call(tmp_path, slower[0], never.path)
     assert result.exit_code == 2
     assert [line.partition(":")[0] for line in result.output.splitlines()] == ["left out", "brokerbench"]
-    assert "1 run: a comparison takes at least two" in result.output
+    assert "1 run: a comparison needs at least two" in result.output

@@ -94,7 +94,7 @@ def test_a_stopped_comparison_resumes_at_its_third_run(tmp_path: Path) -> None:
 
     repeated = ComparisonCommand(tmp_path)
     assert repeated.ended() == 0, repeated.output
-    assert "4 of 4 runs are made already" in repeated.output
+    assert "4 of 4 runs exist already" in repeated.output
     assert len(repeated.ended_runs()) == 4
 
 
