@@ -127,7 +127,10 @@ def merged_rows(rows: DataFrame, names: Sequence[str]) -> DataFrame:
     keys = [column for column in schema.names if column not in (*merges, HISTOGRAM)]
     if HISTOGRAM in schema.names:
         aggregates.append(F.collect_list(HISTOGRAM).alias(HISTOGRAM))
-    merged = rows.groupBy(*keys).agg(*aggregates) if aggregates else rows.select(*keys).distinct()
+    if all(MERGED_TABLES[name].is_distinct for name in names):
+        merged = rows.select(*schema.names)
+    else:
+        merged = rows.groupBy(*keys).agg(*aggregates) if aggregates else rows.select(*keys).distinct()
     if HISTOGRAM in schema.names:
         figures = arrow_udf(merged_figures, _spark_type(FIGURES_TYPE))  # type: ignore[call-overload]
         merged = merged.withColumn(HISTOGRAM, figures(TABLE, HISTOGRAM))

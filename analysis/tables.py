@@ -46,6 +46,8 @@ _MERGES: dict[Merge, Callable[[str], pl.Expr]] = {"sum": pl.sum, "min": pl.min, 
 
 def merged(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
     """Merge rows with equal keys."""
+    if table.is_distinct:
+        return rows
     if table.is_histogram:
         return added_up(rows, [*table.keys])
     if not table.figures:

@@ -23,12 +23,16 @@ HISTOGRAM = "histogram"
 
 @dataclass(frozen=True)
 class MergedTable:
-    """Keys with their types, and figures with their merges. Figures are 64-bit integers; a sum is never null."""
+    """Keys with their types, and figures with their merges. Figures are 64-bit integers; a sum is never null.
+
+    ``is_distinct``: all rows of all parts have different keys, so nothing has to be merged.
+    """
 
     name: str
     keys: Mapping[str, pa.DataType]
     figures: Mapping[str, Merge]
     is_distribution: bool = False
+    is_distinct: bool = False
 
     @property
     def schema(self) -> pa.Schema:
@@ -76,6 +80,10 @@ def _table(name: str, keys: Mapping[str, pa.DataType], **figures: Merge) -> Merg
     return MERGED_TABLES[name]
 
 
+def _distinct(name: str, keys: Mapping[str, pa.DataType], **figures: Merge) -> None:
+    MERGED_TABLES[name] = replace(_table(name, keys, **figures), is_distinct=True)
+
+
 _SUBSCRIPTION = {"destination": TEXT, "subscription": TEXT}
 STREAM = {"consumer": NUMBER, "producer": NUMBER, **_SUBSCRIPTION}
 _FIRST_DELIVERY = {**STREAM, "seq": INTEGER, "from_broker": TEXT, "due_ns": INTEGER, "received_ns": INTEGER}
@@ -100,7 +108,7 @@ _table("first_receipts", {"destination": TEXT}, due_ns="min", received_ns="min")
 # The order of first deliveries (analysis.messages.order).
 _table("overtaken", {**_FIRST_DELIVERY, "overtaken_by": INTEGER})
 _table(BLOCKS, {**STREAM, "block": INTEGER}, first_ns="min", last_ns="max", after_ns="min")
-_table(OVERTAKEN_IN_OVERLAPS, _FIRST_DELIVERY, overtaken_by="max")
+_distinct(OVERTAKEN_IN_OVERLAPS, _FIRST_DELIVERY, overtaken_by="max")
 
 # Latencies: histograms and distributions.
 LATENCY_FIGURES: dict[str, Merge] = {

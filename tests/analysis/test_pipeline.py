@@ -50,6 +50,8 @@ def random_rows(part: Part | int, table: MergedTable, *, most: int = 40) -> pl.D
     ]
     if table.is_histogram:
         rows = [{**row, "bucket": chance.randrange(-2, 3)} for row in rows]
+    if table.is_distinct:
+        rows = [{**row, "seq": number + PARTS * index} for index, row in enumerate(rows)]
     frame = pl.from_arrow(pa.Table.from_pylist(rows, table.schema))
     assert isinstance(frame, pl.DataFrame)
     return merged(table, frame)
