@@ -125,7 +125,7 @@ class _LossRecorder(Recorder):
 
 
 class _Flock(NoStatistics):
-    """The canaries of one proof. The producer's number in a canary is the number of its path."""
+    """The canaries of one proof. The producer's number in a canary is the path's number."""
 
     def __init__(
         self, paths: list[tuple[str, str]], producers: Side, consumers: Side, credentials: Credentials

@@ -2,7 +2,7 @@
 
 A driver has two parts:
 
-- a *connector* (`Connector`): opens one connection to one broker, without retries of its own;
+- a *connector* (`Connector`): opens one connection to one broker, without retries;
 - the *client* above it (`drivers.client`): follows the failover URI, resubscribes, resends messages in doubt.
 
 The libraries of OpenWire and Core have their own failover. Their connectors open no connections, but make their own
@@ -228,7 +228,10 @@ class GivesCredit(Protocol):
 
     @property
     def credit_ns(self) -> int:
-        """When the last send that waited for credit got it; 0 if none did. Such a send's ``sent_ns`` is no earlier."""
+        """When the last send that waited for credit got it; 0 if none did.
+
+        The ``sent_ns`` of that send is not earlier.
+        """
 
 
 @runtime_checkable
@@ -259,7 +262,7 @@ class Transaction(Protocol):
     """Messages that arrive all together or not at all.
 
     It ends once: by `commit`, by `abort`, or with its connection, when the broker forgets it unless a commit was in
-    progress. Until then none of its messages is delivered, and none is settled unless the broker refuses it. Not for
+    progress. Until then none of its messages is delivered, and none is settled unless the broker rejects it. Not for
     use in callbacks: they would wait for themselves.
     """
 
@@ -273,8 +276,8 @@ class Transaction(Protocol):
     def commit(self) -> None:
         """Commit, and wait: every message has ended in ``on_settled`` before this returns.
 
-        They are ACKED if the broker confirms the commit, FAILED if it refuses. Raises ConnectionError if the connection
-        was lost before the answer: then the result is not known, and they are in doubt together.
+        They are ACKED if the broker confirms the commit, FAILED if it rejects it. Raises ConnectionError if the
+        connection was lost before the answer: then the result is not known, and they are in doubt together.
         """
 
     def abort(self) -> None:

@@ -1,6 +1,6 @@
-"""One AMQP 1.0 connection: logs in, sends, subscribes, settles and closes, and reports what it receives.
+"""One AMQP 1.0 connection: logs in, sends, subscribes, settles and closes, and reports received events.
 
-proton's objects are used only with the wire's lock held, and none leaves these files: callbacks get our own numbers.
+proton's objects are used only with the wire's lock held, and none leaves these files: callbacks get numbers instead.
 """
 
 import itertools

@@ -126,7 +126,7 @@ class QueueBrowser:
             receiving.go_on(name, MOST_BROWSED)
 
     def stop(self) -> None:
-        """Stop: no more messages will come."""
+        """Stop: no further messages will arrive."""
         self._stopped = True
         self._drained.set()
 

@@ -113,7 +113,7 @@ def settle(transfer: Transfer) -> None:
 
 
 def accept(transfer: Transfer) -> None:
-    """Acknowledge the transfer, and give the broker credit for one more message."""
+    """Acknowledge the transfer, and give the broker credit for another message."""
     link = pn_delivery_link(transfer)
     pn_delivery_update(transfer, PN_ACCEPTED)
     pn_delivery_settle(transfer)

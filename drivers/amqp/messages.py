@@ -1,7 +1,7 @@
 """Writes and reads AMQP 1.0 messages. Values in, values out; no socket and no library here.
 
-Messages are sequences of sections, each ``00`` (described), ``53 CODE`` (which section) and one value. This codec is
-our own: proton's codec takes as long per message as all other work of sending it, and a measured message has few
+Messages are sequences of sections, each ``00`` (described), ``53 CODE`` (which section) and one value. The codec of
+proton is not used, because it takes as long per message as all other work of sending it, and a measured message has few
 sections. Source: OASIS AMQP 1.0, parts 1.6 (encodings) and 3.2 (sections); tests check both directions against proton's
 codec.
 """
@@ -66,7 +66,7 @@ def write_message(
 
 
 def _replying(reply_to: str, correlation_id: str) -> bytes:
-    """Return the properties section of a request or a reply, up to the value of its creation time."""
+    """Return the properties section of a request or a reply, up to the creation time's value."""
     addresses = (_encoded(reply_to) if reply_to else _NULL) + _encoded(correlation_id)
     fields = _NULL * _REPLY_TO + addresses + _NULL * (9 - _CORRELATION_ID - 1) + b"\x83"
     return _REPLYING + struct.pack(">II", len(fields) + 12, 10) + fields
@@ -141,7 +141,7 @@ def _text(raw: bytes, at: int | None) -> bytes:
 
 
 def _sections(raw: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield each section's code, and the begin and end of its value."""
+    """Yield each section's code, and the begin and end of the value."""
     at = 0
     while at < len(raw):
         if raw[at] or raw[at + 1] not in (0x53, 0x80):

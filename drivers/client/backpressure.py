@@ -13,7 +13,7 @@ earlier.
 Messages that were due while brokers held the producer back are sent late, one after the other. A broker may accept them
 slowly, so each of these writes releases the next message. Later messages have no excuse: a slow generator is late.
 
-Until such a message is sent, the producer *catches up*. It may take as long as it was held back: if it is not done by
+Until this message is sent, the producer *catches up*. It may take as long as it was held back: if it is not done by
 then, the generator itself is too slow.
 
 The Java loop has the same rule: drivers/java/brokerbench/Readiness.java.
@@ -99,7 +99,7 @@ class BlockedDetector:
         return f"BlockedDetector({'' if self._since_ns is None else f'with {self._broker} since {self._since_ns}'})"
 
     def awaits(self, broker: str, at_ns: int) -> None:
-        """Note that a message is sent that the broker should answer."""
+        """Note the send of a message that the broker should answer."""
         if self._since_ns is None:
             self._broker, self._since_ns = broker, at_ns
 

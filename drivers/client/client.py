@@ -1,7 +1,7 @@
 """Keeps one client of a load connected: follows its failover URI, and restores everything after a loss.
 
-A client has at most one connection at a time, to one of its URI's brokers (`reconnector` keeps it). After a failover
-its consumers are subscribed again, its in-doubt durable sends are sent again, and only then are new sends let through.
+A client has at most one connection at a time, to a broker in its URI (`reconnector` keeps it). After a failover its
+consumers are subscribed again, its in-doubt durable sends are sent again, and only then are new sends let through.
 """
 
 import time
@@ -48,8 +48,8 @@ class Client:
     """One client of a group, created unconnected.
 
     ``number`` is its number in the run (records.schemas); ``brokers`` names the broker behind each ``host:port``. Only
-    durable subscriptions need a ``client_id``. Without it each connection has its own id, so a broker that has not
-    noticed a loss yet does not refuse the next connection. Raises DriverError for a URI with unknown brokers or with
+    durable subscriptions need a ``client_id``. Without it each connection has another id, so a broker that has not
+    noticed a loss yet does not reject the next connection. Raises DriverError for a URI with unknown brokers or with
     options that the protocol cannot honor.
     """
 
@@ -159,8 +159,8 @@ class Client:
     ) -> Consumer:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
 
-        ``work``: how long the consumer takes per message, drawn with ``work_rng``. If the subscription replies, a
-        producer with the consumer's number answers every request.
+        ``work``: the consumer's time per message, drawn with ``work_rng``. If the subscription replies, a producer with
+        the consumer's number answers every request.
 
         ``on_receipt`` is called for each delivery; by default it updates the client's statistics.
         """

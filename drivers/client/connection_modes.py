@@ -1,7 +1,7 @@
 """Holds the connections of users: one each, shared ones from a pool, or one per message.
 
 The modes have the names that ``--connections`` accepts. Code that drives users asks for a `PooledClient` (`session`): a
-user's handle on a client, which is its own or shared.
+user's handle on a client, which is exclusive or shared.
 """
 
 import threading
@@ -14,7 +14,7 @@ ONE, POOLED, PER_MESSAGE = "one", "pooled", "per-message"
 CONNECTION_MODES = (ONE, POOLED, PER_MESSAGE)
 ALL_URIS, ONE_URI = "all", "one"
 URIS = (ALL_URIS, ONE_URI)
-"""Whether a client's failover URI lists all brokers of its group, or only one."""
+"""Whether a client's failover URI lists all brokers of the group, or only one."""
 
 
 class SharedClient:

@@ -1,7 +1,7 @@
 """Receives for a client: records every delivery, then acknowledges it, and subscribes again after each failover.
 
-A consumer that takes time, or replies, has its own thread. It takes one delivery at a time: it records it, works, and
-then acknowledges it. Deliveries that the broker sent ahead wait, and count as received when their turn comes.
+A consumer that takes time, or replies, has a separate thread. It takes one delivery at a time: it records it, works,
+and then acknowledges it. Deliveries that the broker sent ahead wait, and count as received when their turn comes.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""The contract of a load's clients, whether their loops are in Python or in a library with its own failover.
+"""The contract of a load's clients, whether their loops are in Python or in a library that includes failover.
 
     connector.client(…) ─► LoadClient ── producer(…) ─► LoadProducer: follows a schedule
                                │
@@ -180,7 +180,7 @@ class ScheduledProducer(Protocol):
     def held_back(self) -> bool:
         """Whether it waits for the brokers, or did before its last message: for in-flight room, a write, a commit.
 
-        Also whether it still catches up after such a wait (`drivers.client.backpressure`).
+        Also whether it still catches up after a wait (`drivers.client.backpressure`).
         """
 
     def run(self, schedule: Schedule, control: LoadControl) -> int:

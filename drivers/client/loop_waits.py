@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class OfProcess(Generic[T]):
-    """A value per process, made at its first use. A forked process makes its own, as it has another loop."""
+    """A value per process, made at its first use. A forked process makes a new one, as it has another loop."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         """``make``: may raise OSError."""
@@ -202,5 +202,5 @@ _due_timer = OfProcess(DueTimer)
 
 
 def due_timer() -> DueTimer | None:
-    """Return this process's timer, made at its first use; a forked process makes its own."""
+    """Return this process's timer, made at its first use; a forked process makes a new one."""
     return _due_timer.get()

@@ -1,4 +1,4 @@
-"""Sends each message over its own connection, like functions in a cloud.
+"""Sends each message over a new connection, like functions in a cloud.
 
 For each message it connects, sends, waits for the broker's answer and disconnects. The next message does not wait for
 that. A message counts as sent when its connection attempt begins: connecting is part of the sending, not a delay of the
@@ -88,7 +88,7 @@ class PerMessageProducer(ScheduleLoop):
         return len(self._under_way)
 
     def send_batch(self, sends: Sequence[ScheduledSend]) -> None:
-        """Begin to send messages that are due, each over its own connection. Returns at once."""
+        """Begin to send messages that are due, each over a new connection. Returns at once."""
         for send in sends:
             wait_until_due(send.due_ns, self._clock)
             with self._changed:

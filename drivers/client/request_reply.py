@@ -1,7 +1,7 @@
 """Sends requests that name a temporary queue for their replies, and sends the replies.
 
     requester ── request: reply-to its temporary queue, correlation id = when the request was due ──► replier
-              ◄── reply: a message with an identity of its own, due when its request was due ────────
+              ◄── reply: a message with a separate identity, due when its request was due ────────
 
 So the latency of a reply is the round trip: from the time when its request was due until the reply was received. Both
 times are on the same clock if all load processes run on one host.

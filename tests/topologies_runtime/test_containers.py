@@ -195,7 +195,7 @@ def test_what_a_killed_harness_and_its_killed_guard_left_goes_with_the_next_run(
         for guard in psutil.Process(harness.pid).children():
             guard.kill()
         harness.kill()
-    assert len(on_engine(tmp_path) - before) >= 2, "nobody was there to remove them"
+    assert len(on_engine(tmp_path) - before) >= 2, "no process was left to remove them"
     progress: list[str] = []
     runtime = runtime_in(tmp_path, "second")
     try:

@@ -48,7 +48,7 @@ def test_a_file_says_of_each_broker_its_uris_by_protocol_and_its_management(tmp_
         ),
         "sink": ExternalBroker("sink", 6, {"stomp": "stomp://10.0.0.7:61613"}),
     }
-    assert file.credentials_file == tmp_path / "secret" / "credentials.env", "beside the file that names it"
+    assert file.credentials_file == tmp_path / "secret" / "credentials.env", "relative to the brokers file"
 
 
 @pytest.mark.parametrize(
