@@ -59,6 +59,8 @@ from topologies.model.spelling import shortened
 
 log = logging.getLogger("brokerbench")
 
+ABANDONED_PUSH_S = 3.0
+"""Time for the last push to a collector after the second Ctrl-C."""
 FAILED_LISTENER = (
     "a listener or a greenlet of the locustfile raised an error, which Locust only logs: look for its traceback in the "
     "output of the run"
@@ -337,11 +339,10 @@ class Lifecycle:
 
             self._push = OtlpPush(address, controller.snapshot, self._live.last_moment, with_events=self._otlp_events)
 
-    def _end_push(self) -> None:
-        """Push the last values of the run."""
-        push, self._push = self._push, None
-        if push:
-            push.close()
+    def _end_push(self, **timeout_s: float) -> None:
+        """Push the last values of the run, once. ``timeout_s``: if it must not take longer."""
+        if self._push:
+            self._push.close(**timeout_s)
 
     def _call_off(self, environment: Any) -> None:
         """Spawn no users: end the greenlet that would spawn them, and a headless Locust."""
@@ -433,6 +434,7 @@ class Lifecycle:
         log.warning("Ctrl-C again: taking everything down")
         self._end_with(EXIT_STATUS["interrupted"])
         controller.abandon()
+        self._end_push(timeout_s=ABANDONED_PUSH_S)
         raise SystemExit(EXIT_STATUS["interrupted"])
 
     def on_quitting(self, environment: Any, **_: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import gevent
 import requests
+from gevent.lock import RLock
 from opentelemetry._logs import SeverityNumber
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -139,6 +140,7 @@ class OtlpPush:
         self._address, self._snapshot, self._last_moment = address, snapshot, last_moment
         self._cached: tuple[int, Snapshot] | None = None
         self._emitted: set[tuple[str | int, ...]] = set()
+        self._closing, self._is_closed = RLock(), False
         resource = Resource.create(_attributes(snapshot()))
         self._session = WatchedSession(self._warn)
         exporter = OTLPMetricExporter(_at(address, METRICS_PATH), session=self._session)
@@ -157,12 +159,21 @@ class OtlpPush:
         self._declare()
         self._watch = gevent.spawn(self._keep_watching)
 
-    def close(self) -> None:
-        """Push the last values and events, and end. Takes at most about `LAST_PUSH_TIMEOUT_S` for each of the two."""
+    def close(self, timeout_s: float = 2 * LAST_PUSH_TIMEOUT_S) -> None:
+        """Push the last values and events, and end. ``timeout_s``: for both together.
+
+        If another greenlet does so already, wait for it: the process would otherwise end before the push.
+        """
+        with self._closing:
+            if not self._is_closed:
+                self._close(timeout_s)
+            self._is_closed = True
+
+    def _close(self, timeout_s: float) -> None:
         self._watch.kill()
         self._cached = None
         self._emit_new()
-        with gevent.Timeout(2 * LAST_PUSH_TIMEOUT_S, False):
+        with gevent.Timeout(timeout_s, False):
             if self._loggers:
                 self._loggers.shutdown()
             self._meters.shutdown(LAST_PUSH_TIMEOUT_S * MS_PER_S)

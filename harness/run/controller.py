@@ -352,7 +352,7 @@ class RunController:
             step_ends_ns=self.run_record.step_ends_ns,
             step_s=self.run_record.step_s,
             now_ns=time.perf_counter_ns(),
-            over=self.concluded,
+            over=self.concluded or self._torn_down.is_set(),
             interrupted=self.interrupted,
             window=self.load.window,
             load_s=self.plan.expected_load_s,

@@ -1,5 +1,6 @@
 """Checks what collectors get of headless runs: a server in the test, and a real OpenTelemetry Collector."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from records.reader import seal
 from records.rundir import RunDirectory
-from tests.support.locust_run import RunOutcome, free_port, make_run
+from tests.support.locust_run import LocustRun, RunOutcome, free_port, make_run
 from tests.support.otel_collector import attributes, otel_collector
 from tests.support.otlp_server import otlp_server
 
@@ -36,6 +37,19 @@ def test_a_whole_run_is_pushed_to_its_end(tmp_path: Path) -> None:
     files = [path for path in outcome.run.rglob("*") if path.is_file()]
     assert files
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+
+
+def test_the_second_ctrl_c_is_pushed_too(tmp_path: Path) -> None:
+    """Otherwise a dashboard would show a run that goes on for ever."""
+    with otlp_server() as server:
+        run = LocustRun(STEADY, "-t", "60s", "--otlp", server.address, *IN_MEMORY, runs=tmp_path / "runs")
+        run.wait_for("All users spawned")
+        run.send(signal.SIGINT)
+        run.wait_for("Ctrl-C: ending the load")
+        run.send(signal.SIGINT)
+        assert run.outcome().status == 130
+    assert server.last_metrics()["brokerbench_running"].gauge.data_points[0].as_int == 0
+    assert server.events()[-1].body.string_value == "the run is over: interrupted"
 
 
 @pytest.mark.parametrize("option", ["http://127.0.0.1:{port}", "https://127.0.0.1:{port}/otlp"])

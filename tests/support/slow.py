@@ -31,7 +31,7 @@ SLOW = (
     # harness/test_runner_calls.py has the calls, without runs
     r"lifecycle/test_users_that_end_runs\.py::.*\[(exit in on_st|exit in a|killed in|quit in|more users)",
     r"lifecycle/test_abort\.py::",  # planted/test_abort.py has the same in memory
-    r"lifecycle/test_collector\.py::test_a_whole_run",  # webui/test_otlp.py has each push, without a run
+    r"lifecycle/test_collector\.py::test_(a_whole_run|the_second)",  # webui/test_otlp.py has each push, without a run
     r"lifecycle/test_live\.py::test_a_headless_run",  # webui/test_history.py and test_pages.py have figures and routes
     r"lifecycle/test_order_service\.py::test_orders",  # analysis/test_latency_by_label.py has planted latencies
     r"lifecycle/test_durability\.py::",  # topologies_runtime/test_disks.py has what a disk keeps, and what is left
