@@ -49,6 +49,22 @@ def test_ctrl_c_in_a_run_reports_it_before_locust_ends(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.spark
+def test_stop_after_an_abort_keeps_the_verdict(tmp_path: Path) -> None:
+    """The load was already over when Stop was pressed, so the run was not stopped manually."""
+    condition = "latency_ms.due_to_received.count > 50"
+    with web_ui(tmp_path / "runs", "--runtime", "memory", "--abort-on", condition) as ui:
+        assert ui.start(run_time="60s")["success"]
+        ui.locust.wait_for("by --abort-on")
+        assert ui.post("stop")["success"]
+        (info,) = ui.infos()
+        (folder,) = ui.locust.runs.iterdir()
+    summary = json.loads((folder / "summary.json").read_text())
+    assert (summary["verdict"], info["state"], len(info["aborts"])) == ("fail", "ended", 1), ui.locust.output
+    assert [warning for warning in info["warnings"] if "stopped manually" in warning] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
 def test_runs_in_a_row_have_each_their_own_options_and_none_of_the_run_before(tmp_path: Path) -> None:
     with web_ui(tmp_path / "runs", "--runtime", "memory", "--topology", "mesh") as ui:
         assert ui.start(topology="single", producers="2", rate="30", run_time="2s")["success"]
