@@ -6,7 +6,8 @@
         events/<table>/      events of a sealed run, one <process>.parquet each (records.schemas)
         events/seal.json     the list of these files, with their digests (records.seal)
         results/<table>/     results of the analysis (records.results)
-        brokers/<broker>/    rendered files and logs of one broker
+        brokers/<broker>/    rendered files and logs of one broker, and its recording (with --jfr)
+        profiles.json        profiles of the brokers (records.profiles; with --jfr)
         summary.json         the verdict and its figures (records.summary)
         analysis.sha256      digests of the files that the analysis read and wrote (records.digests)
         report.html

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from records.digests import RESTORE, changed_after_analysis, missing_events
 from records.errors import RunUnreadable
+from records.profiles import BrokerProfile, read_profiles
 from records.results import RESULT_TABLES, WRITTEN_BY_PARTS, added_up
 from records.row_order import order
 from records.run import RunInfo
@@ -25,12 +26,16 @@ NAMED_AT_MOST = 3  # files
 
 @dataclass(frozen=True)
 class Results:
-    """A finished and analysed run. ``faults`` is the event table; None when the run has none."""
+    """A finished and analysed run. ``faults`` is the event table; None when the run has none.
+
+    ``profiles``: of the brokers, in a run with ``--jfr``.
+    """
 
     run: RunInfo
     summary: Summary
     tables: dict[str, pa.Table]
     faults: pa.Table | None
+    profiles: tuple[BrokerProfile, ...] = ()
 
 
 def read_results(path: Path) -> Results:
@@ -38,7 +43,7 @@ def read_results(path: Path) -> Results:
     directory = RunDirectory.open(path)
     run, summary = directory.read_run(), read_summary(directory)
     tables = {name: result_table(directory, name, schema) for name, schema in RESULT_TABLES.items()}
-    return Results(run, summary, tables, _faults(directory))
+    return Results(run, summary, tables, _faults(directory), read_profiles(directory))
 
 
 def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Summary:

@@ -585,6 +585,15 @@ class Options:
     needs root (`brokerbench doctor` shows whether it is possible). Use it to give disks also to the arms of a
     comparison that have no `power-loss`. Default: no disks; 4096 with `power-loss`.
     """
+    jfr: bool = option(
+        "--jfr",
+        KEPT,
+        "record Java Flight Recorder in each broker; the report shows pauses of the garbage collector, hot methods and "
+        "lock waits (processes only)",
+    )
+    """record [Java Flight Recorder](running.md#profile-the-brokers) in each broker; the report shows pauses of the
+    garbage collector, hot methods and lock waits (processes only)
+    """
     dry_run: bool = option(
         "--dry-run",
         KEPT,
@@ -687,6 +696,7 @@ class Options:
             "overlay_digest": self.overlay and self.overlay.digest,
             "unset_defaults": self.unset_defaults or None,
             "empty_queues": self.empty_queues or None,
+            "jfr": self.jfr or None,
         }
         return {name: str(value) if isinstance(value, Path) else value for name, value in recorded.items()}
 

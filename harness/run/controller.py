@@ -34,6 +34,7 @@ from harness.run.leftovers import Subscribers
 from harness.run.load import Load, failed_user_sentences
 from harness.run.load_generators import Equipment, LoadGenerators, with_rows
 from harness.run.other_consumers import OwnClients
+from harness.run.profiles import profile_brokers
 from harness.run.record import RunRecord
 from harness.run.snapshot import FaultState, Snapshot
 from harness.runner_calls import cut_short_by
@@ -257,6 +258,7 @@ class RunController:
         processes = self.load_generators.dismiss()
         self.brokers.count_links()
         self.brokers.close()
+        self._profile()
         self.recorder.close()
         own = self.recorder.process
         processes = tuple(with_rows(info, self.recorder) if info.name == own else info for info in processes)
@@ -279,6 +281,14 @@ class RunController:
         self.run_record.update(processes=processes, state="interrupted" if self.interrupted else "ended")
         self.run_record.ended("down")
         self.run_record.write()
+
+    def _profile(self) -> None:
+        """Read the recordings of ``--jfr``. A broker without a profile is named in a warning."""
+        if self.plan.options.jfr:
+            absent = self.faults.not_joined()
+            brokers = (broker.name for broker in self.brokers.topology.brokers if broker.name not in absent)
+            for sentence in profile_brokers(self.directory, brokers, self.info.phases):
+                self.run_record.warning(sentence)
 
     def _note_missed(self) -> None:
         """Report messages that were due but never sent.

@@ -22,6 +22,7 @@ from reports.comparison.verdicts import BETTER, INVALID, WORSE, FirstVerdict
 from reports.parts.formats import render_page, safe_in_script, write_whole
 from reports.parts.numbers import seconds_text
 from reports.parts.values import Cell, Chart, Column, Table
+from reports.profiles import differences_table
 from reports.run.provenance import OVERLAY_FILE, command, moment
 
 
@@ -134,7 +135,12 @@ def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
         verdicts=tuple(_verdict(comparison, test, several) for comparison in comparisons for test in comparison.tests),
         doubts=doubts(comparisons),
         charts=tuple(chart for comparison in comparisons for chart in charts_of(comparison, several)),
-        effects=tuple(_under(comparison, effects(comparison), several) for comparison in comparisons),
+        effects=tuple(
+            _under(comparison, table, several)
+            for comparison in comparisons
+            for table in (effects(comparison), _hot_methods(comparison))
+            if table
+        ),
         runs=tuple(
             _under(comparison, table, several)
             for comparison in comparisons
@@ -175,6 +181,10 @@ def _verdict(comparison: Comparison, test: Test, several: bool) -> VerdictLine:
     under = f", {comparison.scenario}" if several else ""
     title = f"{test.figure.arm}, {test.figure.metric.title}{under}"
     return VerdictLine(test.verdict.word, SYMBOLS[test.verdict.word], title, test.verdict.reasons)
+
+
+def _hot_methods(comparison: Comparison) -> Table | None:
+    return differences_table({arm.name: [run.profiles for run in arm.runs] for arm in comparison.design.arms})
 
 
 def _runs(comparison: Comparison) -> Table:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from records.errors import UserError
 from records.percentiles import LEAST_BEYOND
+from records.profiles import BrokerProfile, read_profiles
 from records.results import RESULT_TABLES
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -34,6 +35,7 @@ class AnalysedRun:
 
     ``by_hops``: the same by the number of brokers that a message crossed, if enough messages did; empty if the
     protocol does not report. ``to_add_a_broker``: which brokers must be restarted to add one; '' if that is not known.
+    ``profiles``: of the brokers, in a run with ``--jfr``.
     """
 
     name: str
@@ -42,6 +44,7 @@ class AnalysedRun:
     latency: Histogram
     by_hops: Mapping[int, Histogram] = field(default_factory=dict)
     to_add_a_broker: str = ""
+    profiles: tuple[BrokerProfile, ...] = ()
 
     @property
     def unusable(self) -> str:
@@ -135,7 +138,7 @@ def _read(folder: Path, to_add_a_broker: TellsOfARun) -> AnalysedRun:
         result_table(directory, "latency", RESULT_TABLES["latency"]), measure="due_to_received", phase="load"
     )
     name, restarts = folder.resolve().name, to_add_a_broker(info)
-    return AnalysedRun(name, info, summary, Histogram.of(table), _by_hops(table), restarts)
+    return AnalysedRun(name, info, summary, Histogram.of(table), _by_hops(table), restarts, read_profiles(directory))
 
 
 def _by_hops(latency: pa.Table) -> dict[int, Histogram]:

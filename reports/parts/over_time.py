@@ -63,6 +63,15 @@ class FaultBand:
 
 
 @dataclass(frozen=True)
+class PauseMark:
+    """A pause of a broker's garbage collector, in seconds from the start of the load."""
+
+    broker: str
+    began_s: float
+    lasted_s: float
+
+
+@dataclass(frozen=True)
 class Backdrop:
     """The background of every plot over time. All in seconds from the start of the load."""
 
@@ -71,6 +80,7 @@ class Backdrop:
     load_s: float
     faults: tuple[FaultBand, ...] = ()
     step_s: int = 1
+    pauses: tuple[PauseMark, ...] = ()
 
     @property
     def starts(self) -> range:
@@ -209,6 +219,7 @@ def series_table(caption: str, timeline: TimeSeries, empty: str) -> Table:
     return Table(counted, columns, tuple(rows), empty)
 
 
+PAUSE = MUTED
 MINUTES_FROM_S = 300
 ROUND_S = (60, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 21_600)
 
@@ -229,6 +240,10 @@ def draw_backdrop(axes: Axes, backdrop: Backdrop, labelled: bool = True) -> None
             _draw_fault(axes, start, stop)
             if labelled:
                 _label(axes, (start + stop) / 2, band.label)
+    for pause in backdrop.pauses:
+        if first_s <= pause.began_s <= last_s:
+            ended_s = pause.began_s + pause.lasted_s
+            axes.axvspan(pause.began_s, ended_s, ymax=0.08, color=PAUSE, linewidth=1, zorder=0.7)
 
 
 def _draw_fault(axes: Axes, start: float, stop: float) -> None:

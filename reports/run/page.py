@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow.compute as pc
 
@@ -38,6 +38,7 @@ from reports.network.links import backlog_table, links_table
 from reports.parts.formats import safe_in_script
 from reports.parts.over_time import Backdrop, FaultBand, backdrop, chart_over_time
 from reports.parts.values import Chart, Column, KeyFigure, Table, transpose
+from reports.profiles import PAUSES_DRAWN, pause_marks, profile_tables
 from reports.run.doubts import doubts, load_length_s
 from reports.run.headline import Headline, checks_table, headline, key_figures
 from reports.run.provenance import command, facts, groups, in_a_line, named, phases, rendered_files, users
@@ -60,11 +61,14 @@ SHOWN_IN = {
 
 @dataclass(frozen=True)
 class Section:
+    """A section of the page. ``files``: files in the run's folder, next to the report, that the section links to."""
+
     anchor: str
     title: str
     charts: tuple[Chart, ...] = ()
     narrow: tuple[Table, ...] = ()
     tables: tuple[Table, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ def page(results: Results) -> Page:
         latency_section(results, behind),
         load_section(results, behind),
         brokers_section(results, behind),
+        profile_section(results),
         accounting_section(results),
     )
     answering = next((SHOWN_IN[name] for name in run.answered_by if name in SHOWN_IN), "")
@@ -147,6 +152,7 @@ def latency_section(results: Results, behind: Backdrop) -> Section:
     """Return the section, with tables of regions, destinations and consumer classes if the run had several."""
     summary, table = results.summary, results.tables["latency"]
     measure = main_measure(summary)
+    paused = replace(behind, pauses=pause_marks(results.profiles, results.run.phases.load_began_ns))
     charts = (
         spectrum_chart(
             "spectrum",
@@ -158,10 +164,13 @@ def latency_section(results: Results, behind: Backdrop) -> Section:
         chart_over_time(
             "latency-time",
             "Latency over time",
-            "Due → received, by the second when the message was due."
-            if measure == DUE
-            else "Sent → received, by the second when the message was sent.",
-            latency(table, behind, measure),
+            (
+                "Due → received, by the second when the message was due."
+                if measure == DUE
+                else "Sent → received, by the second when the message was sent."
+            )
+            + (f" {PAUSES_DRAWN}" if paused.pauses else ""),
+            latency(table, paused, measure),
             NOTHING_RECEIVED,
         ),
         heatmap_chart(results, behind),
@@ -189,6 +198,17 @@ def brokers_section(results: Results, behind: Backdrop) -> Section:
     charts = (consumers_chart(results), *broker_charts(results, behind))
     tables = (connections_table(results.summary["connections"]),) if results.run.client_steps else ()
     return Section("brokers", "Brokers and clients", charts, tables=tables)
+
+
+def profile_section(results: Results) -> Section | None:
+    """None without ``--jfr``."""
+    phases = results.run.phases
+    if not results.profiles or phases.load_began_ns is None:
+        return None
+    load_ended_ns = phases.load_ended_ns or phases.load_began_ns
+    tables = profile_tables(results.profiles, phases.load_began_ns, load_ended_ns)
+    files = tuple(profile.file for profile in results.profiles if profile.file)
+    return Section("profile", "Profiles of the brokers", tables=tables, files=files)
 
 
 def accounting_section(results: Results) -> Section:

@@ -26,6 +26,7 @@ class Capability(Enum):
     MANAGES_BROKERS = "can query brokers through management"
     LINKS_BROKERS = "has links between brokers, which come up and go down"
     PROXIES_LINKS = "can put proxies into links"
+    RECORDS_JVMS = "can record Java Flight Recorder in each broker"
     OWNS_DISKS = "gives each broker a separate disk, whose power can be cut"
 
 
@@ -34,6 +35,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.CHOOSES_RELEASE: (
             "brokers in containers come from their image; use --image instead, or --runtime processes"
         ),
+        Capability.RECORDS_JVMS: "recordings of brokers in containers are not supported; use --runtime processes",
         Capability.OWNS_DISKS: "brokers in containers have no separate disks; use --runtime processes",
         Capability.REACHES_RUNNING_BROKERS: "only --runtime external connects to running brokers; leave one out",
     },
@@ -48,6 +50,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.CONFIGURES_BROKERS: _RUNNING_ALREADY,
         Capability.CHOOSES_RELEASE: _RUNNING_ALREADY,
         Capability.PROXIES_LINKS: "external brokers",
+        Capability.RECORDS_JVMS: _RUNNING_ALREADY,
         Capability.OWNS_DISKS: "external brokers keep their disks; use --runtime processes",
     },
     "memory": {
@@ -58,6 +61,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.MANAGES_BROKERS: f"brokers in memory have no management; {_INSTEAD}",
         Capability.LINKS_BROKERS: f"brokers in memory have no links that could come up; {_INSTEAD}",
         Capability.PROXIES_LINKS: "brokers in memory",
+        Capability.RECORDS_JVMS: "brokers in memory have no Java virtual machine; use --runtime processes",
         Capability.OWNS_DISKS: "brokers in memory have no disks; use --runtime processes",
     },
 }

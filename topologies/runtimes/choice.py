@@ -8,6 +8,7 @@ Brokers run in containers or as processes, or they are external. The default is 
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,11 @@ from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external import credentials as external_credentials
 from topologies.runtimes.external import file as external_file
 from topologies.runtimes.external.runtime import ExternalRuntime
-from topologies.runtimes.java import require_taken
+from topologies.runtimes.java import NoJava, find_java, require_taken
 from topologies.runtimes.managed import START_TIMEOUT_S
 from topologies.runtimes.prepared import render, render_for_topics, without_defaults
 from topologies.runtimes.processes.disks import no_disks
+from topologies.runtimes.processes.recordings import RECORDER_OPTIONS, why_no_recording
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of
 
@@ -162,6 +164,7 @@ class BrokerSetup:
     start_timeout_s: float = START_TIMEOUT_S
     disk_mb: int | None = None
     empty_queues: bool = False
+    jfr: bool = False
 
     @property
     def release(self) -> str:
@@ -179,6 +182,7 @@ class BrokerSetup:
         self._check_memory(topology)
         self._check_overlay()
         self._check_empty_queues()
+        self._check_jfr(topology)
         if self.disk_mb and (why := no_disks(self.runtime)):
             raise UserError(f"--disks {self.disk_mb}: {why}")
         if unreached := why_not(self.runtime, Capability.REACHES_RUNNING_BROKERS):
@@ -232,6 +236,20 @@ class BrokerSetup:
             rule = "its brokers are empty when they start; leave it out"
             raise UserError(f"--empty-queues --runtime {self.runtime}: {rule}")
 
+    def _check_jfr(self, topology: Topology) -> None:
+        if not self.jfr:
+            return
+        if why := why_not(self.runtime, Capability.RECORDS_JVMS):
+            raise UserError(f"--jfr --runtime {self.runtime}: {why}")
+        for broker in topology.brokers:
+            for option in broker.java.options:
+                if option.startswith(RECORDER_OPTIONS):
+                    rule = "--jfr sets the options of the recorder; leave one of them out"
+                    raise UserError(f"--jfr: broker {broker.name!r} has the jvm option {option}: {rule}")
+        with suppress(NoJava):  # reported when brokers start
+            if why := why_no_recording(find_java()):
+                raise UserError(f"--jfr: {why}")
+
     def _check_overlay(self) -> None:
         options = {f"--overlay {self.overlay}": self.overlay, "--unset-defaults": self.unset_defaults}
         if why := why_not(self.runtime, Capability.CONFIGURES_BROKERS):
@@ -262,7 +280,7 @@ def runtime_of(wanted: BrokerSetup, topology: Topology, directory: RunDirectory,
 
         return ContainerRuntime(topology, directory, image=wanted.image, **wishes)
     release = release_of(topology, wanted.broker_version, wanted.distribution)
-    return ProcessRuntime(topology, directory, release=release, disk_mb=wanted.disk_mb, **wishes)
+    return ProcessRuntime(topology, directory, release=release, disk_mb=wanted.disk_mb, jfr=wanted.jfr, **wishes)
 
 
 def trust_in(runtime: Runtime, chosen: Trust) -> Trust:

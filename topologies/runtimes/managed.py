@@ -39,7 +39,7 @@ class ManagedRuntime(Generic[AHandle]):
     ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data is removed after the run unless ``keep_data``.
     ``base_port``: the first of consecutive ports; without it any free ports. ``bind_host``: the address of this machine
     at which clients reach the brokers. Management is always at 127.0.0.1. ``disk_mb``: size of each broker's disk, for
-    processes only.
+    processes only. ``jfr``: record Java Flight Recorder in each broker, for processes only.
     """
 
     name: str
@@ -56,11 +56,12 @@ class ManagedRuntime(Generic[AHandle]):
         renderer: Render = render,
         bind_host: str = LOOPBACK,
         disk_mb: int | None = None,
+        jfr: bool = False,
     ) -> None:
         if broker_memory_mb < LEAST_MEMORY_MB:
             raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
         self._topology, self._directory = topology, directory
-        self._wishes = RuntimeSettings(broker_memory_mb, base_port, keep_data, renderer, bind_host, disk_mb)
+        self._wishes = RuntimeSettings(broker_memory_mb, base_port, keep_data, renderer, bind_host, disk_mb, jfr)
         self._authority = (
             Authority() if any(topology.product.needs_tls(topology, broker) for broker in topology.brokers) else None
         )

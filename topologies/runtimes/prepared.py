@@ -51,6 +51,7 @@ class RuntimeSettings:
     renderer: Render = render
     bind_host: str = LOOPBACK
     disk_mb: int | None = None  # size of each broker's disk; None: no disks
+    jfr: bool = False  # record Java Flight Recorder in each broker, for processes only
 
     @property
     def addresses(self) -> tuple[str, ...]:

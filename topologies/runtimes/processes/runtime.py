@@ -38,6 +38,7 @@ from topologies.runtimes.prepared import (
     write_files,
 )
 from topologies.runtimes.private import Authority, PrivateFolder, new_password
+from topologies.runtimes.processes import recordings
 from topologies.runtimes.processes.broker import BrokerProcess
 from topologies.runtimes.processes.disks import Disks, shared_stores
 from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, find_for
@@ -94,12 +95,16 @@ def prepare(
         }
         for name in management:
             secrets_file = private.path / launched.secrets.format(broker=name)
-            of_broker = replace(launch, secrets_file=secrets_file, jvm=topology.broker(name).java)
+            jvm = topology.broker(name).java
+            jvm = replace(jvm, options=(*jvm.options, *recordings.OPTIONS)) if wishes.jfr else jvm
+            of_broker = replace(launch, secrets_file=secrets_file, jvm=jvm)
             if f"{name}/{HOSTS}" in rendered:
                 of_broker = replace(of_broker, hosts_file=folders[name].conf / HOSTS)
             store = store_of(topology, name, lambda active: folders[active].data)
             agent_file = private.write(f"agent-{name}.properties", agent_properties(management[name]))
             lines[name] = launched.command(of_broker, folders[name], agent_file, store)
+            if wishes.jfr:
+                (folders[name].log_file.parent.parent / recordings.FOLDER).mkdir(exist_ok=True)
         handles = {name: _process(lines[name], name, folders[name], private, wishes.keep_data) for name in brokers}
     except BaseException:
         private.remove()
@@ -216,7 +221,7 @@ class ProcessRuntime(ManagedRuntime[BrokerProcess]):
 
     def _end(self, prepared: Prepared[BrokerProcess]) -> None:
         processes = prepared.handles.values()
-        if self._wishes.keep_data:
+        if self._wishes.keep_data or self._wishes.jfr:  # a broker that exits completes its recording
             _end_all(processes, BrokerProcess.terminate, STOP_TIMEOUT_S)
         _end_all(processes, BrokerProcess.kill, KILL_TIMEOUT_S)
         if self._disks:
