@@ -10,6 +10,7 @@ SLOW = (
     r"lifecycle/test_endings\.py::test_one_ctrl_c",
     r"lifecycle/test_endings\.py::test_ctrl_c_right_after",  # webui/test_looks.py has an interrupt that early
     r"lifecycle/test_failover\.py::",
+    r"lifecycle/test_jfr\.py::",  # harness/test_profiles.py records a real JVM
     r"lifecycle/test_rebalance\.py::",
     r"lifecycle/test_capacity_log\.py::",  # records/test_step_judgement.py has the rule
     r"lifecycle/test_our_own_faults\.py::",
