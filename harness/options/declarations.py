@@ -574,6 +574,15 @@ class Options:
         "keep the brokers' message stores in the run's folder",
     )
     """keep the brokers' message stores after the run"""
+    jfr: bool = option(
+        "--jfr",
+        BROKERS,
+        "record Java Flight Recorder in each broker; the report shows pauses of the garbage collector, hot methods and "
+        "lock waits (processes only)",
+    )
+    """record [Java Flight Recorder](running.md#profile-the-brokers) in each broker; the report shows pauses of the
+    garbage collector, hot methods and lock waits (processes only)
+    """
     disk_mb: int | None = option(
         "--disks",
         BROKERS,
@@ -584,15 +593,6 @@ class Options:
     """size in MiB of a separate disk for each broker's data: an ext4 file system in a sparse file on a loop device. It
     needs root (`brokerbench doctor` shows whether it is possible). Use it to give disks also to the arms of a
     comparison that have no `power-loss`. Default: no disks; 4096 with `power-loss`.
-    """
-    jfr: bool = option(
-        "--jfr",
-        KEPT,
-        "record Java Flight Recorder in each broker; the report shows pauses of the garbage collector, hot methods and "
-        "lock waits (processes only)",
-    )
-    """record [Java Flight Recorder](running.md#profile-the-brokers) in each broker; the report shows pauses of the
-    garbage collector, hot methods and lock waits (processes only)
     """
     dry_run: bool = option(
         "--dry-run",

@@ -9,7 +9,7 @@ from reports.comparison import build
 from reports.inputs import read_results
 from reports.profiles import PAUSES_DRAWN, differences_table, pause_marks
 from tests.reports.comparison.planted import Planted, write_planted
-from tests.reports.run_folder import LOAD_BEGAN_NS, MS, Plan, S, write_run_folder
+from tests.reports.run_folder import LOAD_BEGAN_NS, MS, RunPlan, S, write_run_folder
 
 SYNC, READ = "java.nio.MappedByteBuffer.force", "org.apache.activemq.Reader.read"
 FILE = "brokers/broker-1/jfr/recording.jfr"
@@ -21,7 +21,7 @@ def profile(sync: int, read: int, **fields: object) -> BrokerProfile:
 
 
 def test_the_page_shows_pauses_methods_locks_and_missing_recordings(tmp_path: Path) -> None:
-    folder = write_run_folder(tmp_path, Plan(load_s=20))
+    folder = write_run_folder(tmp_path, RunPlan(load_s=20))
     assert PAUSES_DRAWN not in render(read_results(folder))
     pauses = (Pause(LOAD_BEGAN_NS + 2 * S, 7 * MS, "Full GC"), Pause(LOAD_BEGAN_NS - S, 900 * MS, "in the warm-up"))
     locks = (LockWaits("java.lang.Object", "org.apache.activemq.Journal.write", 3, 45 * MS),)
