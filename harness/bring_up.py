@@ -5,10 +5,11 @@ start every broker ──► prove every link ──► measure round trips ─�
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from drivers import canary
 from topologies.management.link_traffic import tell_round_trips
-from topologies.management.links import prove_links
+from topologies.management.links import hold_back, prove_links
 from topologies.management.sampling import Row
 from topologies.model.link import Link
 from topologies.model.paths import Path
@@ -40,29 +41,40 @@ def bring_up(
     progress: Progress,
     started: Callable[[], None] = lambda: None,
     absent: Collection[str] = frozenset(),
+    waiting: Collection[str] = frozenset(),
 ) -> Proof:
     """Start every broker, and prove every link and path.
 
     ``crossings``: the paths that clients will use, grouped by how their producers and consumers connect. ``started``:
     called once all brokers run, before the proof. ``absent``: names of brokers that join later. They are not started,
-    and neither their links nor the paths over them are proven.
+    and neither their links nor the paths over them are proven. ``waiting``: names of links that are started during the
+    run. The same applies to them.
 
-    Raises RuntimeFailed, LinksNotProven or PathsUnproven. The caller then has to take down the started brokers.
+    Raises RuntimeFailed, ManagementFailed, LinksNotProven or PathsUnproven. The caller then takes down the started
+    brokers.
     """
     runtime.up(progress, absent)
     if absent:
         progress(f"absent until they join, their links and paths not proven: {', '.join(sorted(absent))}")
+    if waiting:
+        progress(f"not started until start-link, and their paths not proven: {', '.join(sorted(waiting))}")
+        hold_back(runtime, topology, waiting)
     started()
-    round_trips = _prove_links(runtime, topology, progress, present_links(topology, absent))
-    unproven = 0
+    present = [link for link in present_links(topology, absent) if link.name not in waiting]
+    round_trips = _prove_links(runtime, topology, progress, present)
+    unproven, down = 0, {hop for link in topology.links if link.name in waiting for hop in link.directions}
     for paths, ends in crossings:
-        there = [path for path in paths if not {*path.route} & {*absent}]
+        there = [path for path in paths if not {*path.route} & {*absent} and not _hops(path) & down]
         askable_paths = canary.provable_paths(topology, there)
         canary.prove(askable_paths, *ends, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
         protocols = " → ".join(end.connector.protocol for end in ends)
         progress(canary.describe(there, askable_paths, f", {protocols}" if len(crossings) > 1 else ""))
         unproven += len(there) - len(askable_paths)
     return Proof(unproven, round_trips)
+
+
+def _hops(path: Path) -> set[tuple[str, str]]:
+    return set(pairwise(path.route))
 
 
 def _prove_links(runtime: Runtime, topology: Topology, progress: Progress, links: Sequence[Link]) -> tuple[Row, ...]:

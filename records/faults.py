@@ -61,6 +61,7 @@ TRAITS = {
     "blackhole": FaultTraits("swallowed everything"),
     "slow": FaultTraits("was made slow"),
     "stop-link": FaultTraits("was stopped by management"),
+    "start-link": FaultTraits("was started by management", stayed="stayed up"),
     "command": FaultTraits("was taken down by a command"),
     "away": FaultTraits("were away", keeps_clients_off=False, explains_outages=False, is_a_span=True),
 }

@@ -15,6 +15,7 @@ from harness.faults.power_loss import PowerLoss
 from harness.faults.restart import RestartBroker
 from harness.faults.rolling_restart import RollingRestart
 from harness.faults.slow import SlowLink
+from harness.faults.start_link import StartLink
 from harness.faults.stop import StopBroker
 from harness.faults.stop_link import StopLink
 
@@ -33,6 +34,7 @@ __all__ = [
     "RestartBroker",
     "RollingRestart",
     "SlowLink",
+    "StartLink",
     "StopBroker",
     "StopLink",
     "repeated",
@@ -52,7 +54,7 @@ KINDS: Mapping[str, type[Fault]] = {
             FullStore,
             JoinBroker,
         ),
-        *(CutLink, BlackholeLink, SlowLink, StopLink),
+        *(CutLink, BlackholeLink, SlowLink, StopLink, StartLink),
         CommandFault,
     )
 }

@@ -73,6 +73,7 @@ class Fault(ABC):
     ``joins``: the broker is absent at the start. It is expected to be gone until the fault is in effect, and again
     once it is mended.
     ``may_stay``: the fault may last FOREVER.
+    ``changes_state``: the effect must not be there before `begin`; if it is, the run is invalid.
     ``effect_timeout_s``: time limit for the effect after `begin`. ``mended_timeout_s``: time limit for recovery after
     `end`. ``look_every_s``: time between two measurements of either. ``mended_as`` and ``not_mended_as`` describe the
     measured state after `end`, for success and for failure.
@@ -89,6 +90,7 @@ class Fault(ABC):
     through_proxy: ClassVar[bool] = False
     takes_down: ClassVar[bool] = False
     may_stay: ClassVar[bool] = False
+    changes_state: ClassVar[bool] = False
     effect_timeout_s: ClassVar[float] = 10.0
     mended_timeout_s: ClassVar[float] = 60.0
     look_every_s: ClassVar[float] = 0.02

@@ -196,6 +196,8 @@ class FaultSchedule:
         self._say(fault, "requested")
         if fault.joins:
             self._not_joined.discard(fault.target)
+        if fault.changes_state and fault.in_effect(self._probe):
+            return "it was up already, so the run does not show its start"
         fault.begin(self._runtime)
         self._left.discard(fault.target)
         moments.effective_ns = self._measured(fault, fault.in_effect, fault.effect_timeout_s)

@@ -39,6 +39,7 @@ from records.writer import Recorder
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.link_traffic import whole_run_rows
+from topologies.management.links import given_up
 from topologies.management.sampling import PERIOD_S, CounterReadings, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
@@ -112,12 +113,13 @@ class BrokerEnvironment:
         started: Callable[[], None],
         not_joined: Callable[[], Collection[str]] = frozenset,
         gone: Callable[[], Collection[str]] = frozenset,
+        waiting: Collection[str] = frozenset(),
     ) -> None:
         """Start all brokers, begin to sample them, and prove links and paths.
 
         ``exchanges``: the groups that exchange messages, with their protocols. ``started``: called between start and
         proof. ``not_joined``: returns the brokers that will join and have not joined yet. ``gone``: returns the brokers
-        that a fault has taken down for good.
+        that a fault has taken down for good. ``waiting``: names of links that a fault starts.
         """
         self._not_joined, self._gone = not_joined, gone
         paths_by_protocols: dict[tuple[str, str], list[Path]] = {}
@@ -129,7 +131,7 @@ class BrokerEnvironment:
             for protocols, paths in paths_by_protocols.items()
         ]
         parts = (self.runtime, self.topology, crossings, progress)
-        proof = bring_up(*parts, started=lambda: self._started(started, progress), absent=not_joined())
+        proof = bring_up(*parts, started=lambda: self._started(started, progress), absent=not_joined(), waiting=waiting)
         for row in proof.round_trips:
             self._recorder.sample(*row)
 
@@ -339,6 +341,15 @@ class BrokerEnvironment:
     def other_consumers(self) -> str:
         """Return a sentence about consumers of other clients on the run's queues; '' if there were none."""
         return sentence(self._others.found) if self._others.found else ""
+
+    def links_given_up(self) -> list[str]:
+        """Return a sentence for each link whose opener made no more attempts at some time."""
+        openers = {link.name: link.opened_by.name for link in self.topology.links}
+        return [
+            f"link {link} gave up: {openers[link]} logged {logged!r}; it stays down until the broker restarts, or "
+            f"until --fault 'start-link({link}, at=S)' starts it"
+            for link, logged in given_up(self.runtime, self.topology, self.topology.links).items()
+        ]
 
     def count_links(self) -> None:
         """Close the link proxies, and record the bytes that each link carried in the whole run."""

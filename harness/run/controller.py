@@ -17,6 +17,7 @@ from drivers.canary import PathsUnproven
 from drivers.client.work import Work
 from drivers.users.session import tag_of
 from harness.faults.schedule import FaultSchedule
+from harness.faults.start_link import waiting_at_start
 from harness.java_parts import use_java_clients
 from harness.options.declarations import REALTIME
 from harness.options.plan import Plan
@@ -136,6 +137,7 @@ class RunController:
                 started=lambda: self.run_record.ended("up"),
                 not_joined=self.faults.not_joined,
                 gone=self.faults.down_forever,
+                waiting=waiting_at_start(self.plan.faults, self.brokers.topology),
             )
             self.run_record.ended("prove")
             self._describe()
@@ -266,7 +268,7 @@ class RunController:
         self._late_rows()
         for broker in sorted(self.faults.down_forever()):
             self.run_record.warning(NEVER_BACK.format(broker))
-        for note in (*self.faults.not_due, *self.load_generators.tally().notes):
+        for note in (*self.brokers.links_given_up(), *self.faults.not_due, *self.load_generators.tally().notes):
             self.run_record.warning(note)
         for warning in failed_user_sentences(self.load_generators.tally(), self.plan.counts):
             self.run_record.warning(warning)

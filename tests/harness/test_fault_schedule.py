@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.faults import FOREVER, CommandFault, Fault, FreezeBroker, FullStore, JoinBroker, KillBroker
+from harness.faults import FOREVER, CommandFault, Fault, FreezeBroker, FullStore, JoinBroker, KillBroker, StartLink
 from harness.faults import command as command_fault
 from harness.faults.rolling_restart import RestartInTurn
 from harness.faults.schedule import FaultSchedule
@@ -80,6 +80,9 @@ class Brokers:
 
     def joined(self, broker: str) -> bool:
         return self.serves(broker) and not self.unlinked
+
+    def link_is_up(self, link: str) -> bool:
+        return not self.unlinked
 
 
 def timeline(brokers: Brokers, notebook: Notebook, *, at_s: float, for_s: float) -> FaultSchedule:
@@ -388,6 +391,14 @@ def test_a_fault_without_an_effect_says_so_and_is_mended(monkeypatch: pytest.Mon
     line.end()
     assert [row[4] for row in notebook.rows] == ["it had no effect within 0.1 s"]
     assert notebook.moments[0]["effective_ns"] is None
+
+
+def test_a_link_that_is_up_already_is_not_started() -> None:
+    notebook = Notebook()
+    line = begun(StartLink("a-to-b", at_s=0), Brokers(), notebook)
+    until(lambda: notebook.rows)
+    line.end()
+    assert [row[4] for row in notebook.rows] == ["it was up already, so the run does not show its start"]
 
 
 def test_a_fault_for_no_stated_time_lasts_until_the_load_is_over_and_is_no_failure() -> None:

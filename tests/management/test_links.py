@@ -6,13 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.link_proof import missing as missing_of
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.management import links
 from topologies.management.contract import Bridge, LinkEnd, NetworkSubscription
-from topologies.management.links import LinksNotProven, doubtful, prove_links, relevant
+from topologies.management.links import LinksNotProven, doubtful, given_up, prove_links, relevant
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 
@@ -155,6 +156,28 @@ def test_the_error_names_each_link_what_its_ends_show_and_what_they_log(tmp_path
         "    a logs: 12:00 WARN clientId=ab_a due to User name [u] or password is invalid.",
         "    b logs: 12:00 WARN clientId=ab_b due to User name [u] or password is invalid.",
     ]
+
+
+class GaveUpRuntime(UnreachableRuntime):
+    """A runtime whose brokers have logged the end of their attempts as Artemis does."""
+
+    def log_path(self, broker: str) -> Path:
+        path = super().log_path(broker)
+        path.write_text(
+            "2026-11-28T17:09:10.690Z WARN  logger [Thread-3 (activemq-source)] AMQ111001: \n*****\n"
+            "Could not re-establish AMQP Server Connection source-to-sink on 127.0.0.1:16006 after 2 retries\n*****\n"
+        )
+        return path
+
+
+def test_a_link_that_gave_up_is_named_with_its_attempts(tmp_path: Path) -> None:
+    topology = build("senders(reconnect_attempts=2)")
+    logged = "Could not re-establish AMQP Server Connection source-to-sink on 127.0.0.1:16006 after 2 retries"
+    assert given_up(GaveUpRuntime(tmp_path), topology, topology.links) == {"source-to-sink": logged}
+    assert given_up(UnreachableRuntime(tmp_path), topology, topology.links) == {}
+    with pytest.raises(LinksNotProven) as failed:
+        prove_links(GaveUpRuntime(tmp_path), topology, timeout_s=0)
+    assert f"    source gave up: {logged}. Raise reconnect_attempts or retry_interval_ms, or write" in str(failed.value)
 
 
 class ExternalRuntimeDouble(UnreachableRuntime):

@@ -27,6 +27,7 @@ SLOW = (
     r"brokerbench/test_help\.py::test_(one_scenario_is_shown|a_scenario_that_is_none)",
     r"brokerbench/test_amazon_mq\.py::test_the_command_writes",
     r"brokerbench/test_nightly_plan\.py::test_every_run_of_the_short_form",
+    r"lifecycle/test_start_link\.py::",  # harness/test_start_links.py has the links that wait
     r"lifecycle/test_stock_brokers\.py::",  # drivers/stomp/test_frames.py has what Artemis is sent
     r"lifecycle/test_surroundings\.py::test_real_brokers",  # test_no_file_or_variable has the rest, in memory
     # harness/test_runner_calls.py has the calls, without runs

@@ -89,6 +89,7 @@ ARTEMIS = BrokerProduct(
         missing=link_proof.missing,
         start_link=management.start_connection,
         stop_link=management.stop_connection,
+        gave_up=management.gave_up,
         browse=management.browse,
         unbrowsable=frozenset({"stomp"}),
         backlogs_on_queues=True,

@@ -5,9 +5,10 @@ afterwards, shows whether messages really cross.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from topologies.model.topology import Topology
 TIMEOUT_S = 60.0
 POLL_S = 0.25
 ANSWER_TIMEOUT_S = 3.0
+STAYS_DOWN_S = 1.0
 LOG_LINES = 5
 LINE_LIMIT = 600  # the reason is at the end, after long thread names
 TELLING = (" WARN ", " ERROR ", "Exception", "stopped", "shutdown", "denied", "invalid")
@@ -61,12 +63,33 @@ def prove_links(
     _start_links(runtime, topology, wanted)
     while doubts := unproven(runtime, topology, wanted):
         if time.monotonic() - began >= timeout_s:
-            raise LinksNotProven(_describe(doubts, timeout_s, runtime))
+            raise LinksNotProven(_describe(doubts, timeout_s, runtime, topology))
         time.sleep(POLL_S)
     elapsed_s = time.monotonic() - began
     if progress:
         progress(f"links proven after {elapsed_s:.1f} s: {len(wanted)}")
     return elapsed_s
+
+
+def hold_back(runtime: ManagedBrokers, topology: Topology, names: Collection[str]) -> None:
+    """Stop the links of these names that started automatically, once they are up, and wait until all are down.
+
+    A Classic connector that is stopped while it connects may come up afterwards. Raises LinksNotProven, and
+    ManagementFailed, also for a link that does not stay down for `STAYS_DOWN_S`.
+    """
+    links = [link for link in topology.links if link.name in names]
+    automatic = [link for link in links if link.starts_by_itself]
+    prove_links(runtime, topology, links=automatic)
+    for link in automatic:
+        with closing(Jolokia(runtime.management(link.opened_by.name), ANSWER_TIMEOUT_S)) as agent:
+            management_of(topology).stop_link(agent, link.name)
+    began = down_since = time.monotonic()
+    while time.monotonic() - down_since < STAYS_DOWN_S:
+        if up := {link.name for link in links} - {doubt.link.name for doubt in unproven(runtime, topology, links)}:
+            down_since = time.monotonic()
+            if down_since - began >= ANSWER_TIMEOUT_S:
+                raise ManagementFailed(f"link {min(up)!r} was still up {ANSWER_TIMEOUT_S:g} s after it was stopped")
+        time.sleep(POLL_S)
 
 
 def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[UnprovenLink]:
@@ -124,13 +147,27 @@ def _ends(
     return ends
 
 
-def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: ManagedBrokers) -> str:
+def given_up(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
+    """The last text by which the opener of a link logged that it makes no more attempts, by the link's name."""
+    if (pattern := management_of(topology).gave_up) is None:
+        return {}
+    log_of = cache(lambda opener: "\n".join(_log(runtime.log_path(opener))))
+    found = {link.name: pattern(link.name).findall(log_of(link.opened_by.name)) for link in links}
+    return {name: texts[-1][:LINE_LIMIT] for name, texts in found.items() if texts}
+
+
+def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: ManagedBrokers, topology: Topology) -> str:
     lines = [
         f"{len(doubts)} of the links did not come up within {timeout_s:g} s; see the brokers' logs, or allow more time"
     ]
     for doubt in doubts:
         link = doubt.link
         lines.append(f"link {link.name!r} from {link.opened_by.name} to {link.to.name}: {'; '.join(doubt.missing)}")
+        if text := given_up(runtime, topology, [link]).get(link.name):
+            lines.append(
+                f"    {link.opened_by.name} gave up: {text}. Raise reconnect_attempts or retry_interval_ms, or write "
+                "auto_start=False: then the link is started once all brokers listen"
+            )
         for broker in (link.opened_by.name, link.to.name):
             logged = relevant(_log(runtime.log_path(broker)), link)
             lines += [f"    {broker} logs: {line}" for line in logged]

@@ -1,0 +1,61 @@
+"""Checks runs whose link is started by hand: nothing crosses before, and everything arrives afterwards."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+STEADY = "scenarios/steady.py"
+SHORT = ("-t", "8s", "--warm-up", "1", "--rate", "100")
+
+
+def started_by_hand(runs: Path, topology: str) -> None:
+    outcome = make_run(STEADY, "--topology", topology, "--fault", "start-link(source-to-sink, at=4)", *SHORT, runs=runs)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    (started,) = outcome.events("faults")
+    assert (started["kind"], started["error"]) == ("start-link", None)
+    received_ns = [row["received_ns"] for row in outcome.events("receipts")]
+    assert min(received_ns) > started["began_ns"]
+    messages = outcome.summary["messages"]
+    assert messages["received"] == messages["sent"] == len(received_ns)
+    sent_before = sum(row["sent_ns"] < started["began_ns"] for row in outcome.events("sends"))
+    assert sent_before >= 400, "the load did not wait for the link"
+    report = (outcome.run / "report.html").read_text(encoding="utf-8")
+    assert "source-to-sink was started by management at 4 s and stayed up" in report
+    assert nothing_left(runs)
+
+
+def test_a_connection_without_auto_start_waits(tmp_path: Path) -> None:
+    started_by_hand(tmp_path / "runs", "senders(auto_start=False)")
+
+
+@pytest.mark.nightly  # test_a_connection_without_auto_start_waits is the same by Artemis
+def test_a_network_connector_waits(tmp_path: Path) -> None:
+    """Classic starts it with its broker, so the run stops it before the load."""
+    started_by_hand(tmp_path / "runs", "source-and-sink")
+
+
+@pytest.mark.nightly
+def test_a_connection_that_gave_up_is_named_and_started_again(tmp_path: Path) -> None:
+    """It uses its two attempts while the other broker is down, and stays down afterwards."""
+    runs, topology = tmp_path / "runs", "senders(reconnect_attempts=2, retry_interval_ms=200, auto_start=False)"
+    faults = "stop-link(source-to-sink, at=1, for=0.5); kill(sink, at=3, for=2); start-link(source-to-sink, at=22)"
+    outcome = make_run(STEADY, "--topology", topology, "--fault", faults, "-t", "28s", "--rate", "100", runs=runs)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    killed, started = (
+        next(row for row in outcome.events("faults") if row["kind"] == kind) for kind in ("kill", "start-link")
+    )
+    receipts = outcome.events("receipts")
+    sent_later = {
+        (row["producer"], row["seq"]) for row in outcome.events("sends") if row["sent_ns"] > killed["effective_ns"]
+    }
+    later_ns = [row["received_ns"] for row in receipts if (row["producer"], row["seq"]) in sent_later]
+    assert len(later_ns) > 1_000
+    assert min(later_ns) > started["began_ns"]
+    (warning,) = [warning for warning in outcome.info["warnings"] if "gave up" in warning]
+    assert warning.startswith(
+        "link source-to-sink gave up: source logged 'Could not re-establish AMQP Server Connection source-to-sink on "
+    )
+    assert nothing_left(runs)
