@@ -57,6 +57,7 @@ WRONG = {
         "argument EARLIER: 'tests' is not a checkout of this project: create it with git worktree",
     ),
     "generate_events": ("nonesuch", "argument PARENT: 'nonesuch' is not a folder: give the path of one"),
+    "jfr_cost": PAIRS_OF_X,
     "java_users": ("stomp uri 5 durable 1 0 0", "argument PROTOCOL: 'stomp' is none of openwire, core"),
     "openwire_speed": ("--size 0", "argument --size: '0' is not a number above 0: give one"),
     "pacing": ("--protocol stomp,mqtt", "argument --protocol: 'mqtt' is none of stomp, amqp, openwire, core"),

@@ -54,7 +54,7 @@ def test_a_killed_broker_keeps_its_recording_of_both_processes(run: Outcome) -> 
     assert min(began_ns) < fault["began_ns"] < max(began_ns)
 
 
-def test_hot_methods_are_named_and_the_report_links_recordings(run: Outcome) -> None:
+def test_the_report_names_methods_and_links_recordings(run: Outcome) -> None:
     page = (run.run / "report.html").read_text(encoding="utf-8")
     for profile in profiles(run).values():
         assert profile.samples > 0

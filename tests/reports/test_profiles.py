@@ -20,7 +20,7 @@ def profile(sync: int, read: int, **fields: object) -> BrokerProfile:
     return BrokerProfile("broker-1", FILE, methods=methods, **fields)  # type: ignore[arg-type]
 
 
-def test_the_page_shows_pauses_methods_locks_and_missing_recordings(tmp_path: Path) -> None:
+def test_the_page_shows_profiles_and_missing_recordings(tmp_path: Path) -> None:
     folder = write_run_folder(tmp_path, RunPlan(load_s=20))
     assert PAUSES_DRAWN not in render(read_results(folder))
     pauses = (Pause(LOAD_BEGAN_NS + 2 * S, 7 * MS, "Full GC"), Pause(LOAD_BEGAN_NS - S, 900 * MS, "in the warm-up"))
