@@ -10,7 +10,7 @@ import pytest
 
 from records.profiles import BrokerProfile, read_profiles
 from records.rundir import RunDirectory
-from tests.support.locust_run import Outcome, make_run, nothing_left
+from tests.support.locust_run import RunOutcome, make_run, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
@@ -18,7 +18,7 @@ PAUSE_MS = re.compile(r"Pause .* ([0-9.]+)ms$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     runs = tmp_path_factory.mktemp("jfr") / "runs"
     overlay = runs.with_name("heap.yaml")
     # %p: the log of the killed process stays
@@ -29,16 +29,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return make_run("scenarios/steady.py", *arguments, *load, runs=runs)
 
 
-def profiles(run: Outcome) -> dict[str, BrokerProfile]:
+def profiles(run: RunOutcome) -> dict[str, BrokerProfile]:
     return {profile.broker: profile for profile in read_profiles(RunDirectory(run.run))}
 
 
-def logged_pauses_ms(run: Outcome, broker: str) -> list[float]:
+def logged_pauses_ms(run: RunOutcome, broker: str) -> list[float]:
     logs = sorted((run.run / "brokers" / broker / "log").glob("gc-*.log"))
     return [float(found) for log in logs for found in PAUSE_MS.findall(log.read_text(encoding="utf-8"))]
 
 
-def test_pauses_are_those_of_the_collectors_log(run: Outcome) -> None:
+def test_pauses_are_those_of_the_collectors_log(run: RunOutcome) -> None:
     """The log counts all; a recording begins a second after its process, and a kill loses the last second."""
     for broker, profile in profiles(run).items():
         assert not profile.missing, run.output
@@ -48,13 +48,13 @@ def test_pauses_are_those_of_the_collectors_log(run: Outcome) -> None:
         assert unmatched == []
 
 
-def test_a_killed_broker_keeps_its_recording_of_both_processes(run: Outcome) -> None:
+def test_a_killed_broker_keeps_its_recording_of_both_processes(run: RunOutcome) -> None:
     (fault,) = run.events("faults")
     began_ns = [pause.began_ns for pause in profiles(run)["broker-1"].pauses]
     assert min(began_ns) < fault["began_ns"] < max(began_ns)
 
 
-def test_the_report_names_methods_and_links_recordings(run: Outcome) -> None:
+def test_the_report_names_methods_and_links_recordings(run: RunOutcome) -> None:
     page = (run.run / "report.html").read_text(encoding="utf-8")
     for profile in profiles(run).values():
         assert profile.samples > 0
