@@ -33,13 +33,15 @@ class ScheduleLoop:
         self._readiness = Readiness()
         self._room, self._room_wanted, self._room_since_ns = threading.Event(), False, 0
         self._was_blocked, self._writing_since_ns = False, 0
+        self._is_closed = False
 
     @property
     def held_back(self) -> bool:
         """See `drivers.client.contract.ScheduledProducer`."""
         since_ns, now_ns = self._writing_since_ns, self._clock()
         writes_long = since_ns > 0 and now_ns - since_ns > LONG_WRITE_NS
-        return self._was_blocked or writes_long or self._readiness.is_catching_up(now_ns)
+        catching_up = not self._is_closed and self._readiness.is_catching_up(now_ns)  # closed: nothing became due
+        return self._was_blocked or writes_long or catching_up
 
     @property
     def outstanding(self) -> int:
@@ -55,6 +57,7 @@ class ScheduleLoop:
 
     def run(self, schedule: Schedule, control: LoadControl) -> int:
         """See `drivers.client.contract.ScheduledProducer`."""
+        self._is_closed = isinstance(schedule, ClosedSchedule)
         try:
             while control.producing and (due_ns := self._next_due_ns(schedule)) is not None:
                 blocked = self._wait_for(due_ns, control)

@@ -153,7 +153,8 @@ public abstract class Sender implements Runnable {
     public boolean heldBack() {
         long sinceNs = writingSinceNs;
         long nowNs = System.nanoTime();
-        return wasBlocked || sinceNs != 0 && nowNs - sinceNs > Readiness.LONG_WRITE_NS || readiness.catchesUp(nowNs);
+        boolean catchingUp = !closed && readiness.catchesUp(nowNs); // in a closed load nothing became due
+        return wasBlocked || sinceNs != 0 && nowNs - sinceNs > Readiness.LONG_WRITE_NS || catchingUp;
     }
 
     @Override
