@@ -52,8 +52,9 @@ RUN = click.argument("run", metavar="RUN")
 def main(debug: bool) -> None:
     """Benchmarks of networks of message brokers.
 
-    \b Start a run:     locust -f scenarios/steady.py --headless --topology mesh -t 30s List its options: brokerbench
-    options
+    \b
+    Start a run:      locust -f scenarios/steady.py --headless --topology mesh -t 30s
+    List its options: brokerbench options
 
     The commands below list topologies, scenarios and options, make series of runs, and read stored runs.
     """
@@ -131,9 +132,11 @@ def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) ->
 
     No broker is started. NAME: see brokerbench topologies.
 
-    \b broker     the configuration files of every broker, one folder per broker compose    a folder to start with
-    Docker Compose amazon-mq  a CloudFormation template for each region diagram    an SVG with the drawing of the
-    reports
+    \b
+    broker     the configuration files of every broker, one folder per broker
+    compose    a folder to start with Docker Compose
+    amazon-mq  a CloudFormation template for each region
+    diagram    an SVG with the drawing of the reports
     """
     from brokerbench.failover_options import built_for_clients
     from brokerbench.rendering import notes, rendered, write_files
@@ -245,8 +248,9 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
 
     RUN: a folder, its name, or `latest`. The run must be analysed. Prints the path of each file.
 
-    \b hdr  due_to_received.hlog: latency as an HdrHistogram log, one interval per second of the load csv  latency.csv
-    and rates.csv: latency in buckets, and messages per second
+    \b
+    hdr  due_to_received.hlog: latency as an HdrHistogram log, one interval per second of the load
+    csv  latency.csv and rates.csv: latency in buckets, and messages per second
     """
     from brokerbench.stored_runs import find_run
     from reports.export import export
@@ -308,8 +312,9 @@ def compare(
     second to block 2, etc., unless the runs recorded their blocks. Runs that never began are listed and left out. See
     docs/comparing.md.
 
-    \b Exit status: 0 done, 1 worse or a failed check (--gate), 2 cannot be compared or made, 3 invalid run, 4 undecided
-    (--strict), 130 stopped.
+    \b
+    Exit status: 0 done, 1 worse or a failed check (--gate), 2 cannot be compared or made, 3 invalid run,
+    4 undecided (--strict), 130 stopped.
     """
     from brokerbench.compare.answer import comparison_input, describe, exit_status, runs_that_began
     from brokerbench.compare.command import runs_made
@@ -365,8 +370,9 @@ def nightly(
 
     Writes nightly.html and nightly.json below --runs, and adds the figures to the history. See docs/nightly.md.
 
-    \b Exit status: 0 no gate failed, 1 a gate failed, 2 the plan cannot be run, 3 runs could not be used, 4 a gate is
-    undecided (--strict), 130 stopped.
+    \b
+    Exit status: 0 no gate failed, 1 a gate failed, 2 the plan cannot be run, 3 runs could not be used,
+    4 a gate is undecided (--strict), 130 stopped.
     """
     from datetime import date
 
@@ -399,7 +405,8 @@ def durability(
     that number of rounds. After an interruption, the same command continues, and --rounds can be raised. Options after
     -- are Locust options for every run.
 
-    \b Exit status: 0 done, 1 some cells have no answer, 2 cannot be made, 130 stopped.
+    \b
+    Exit status: 0 done, 1 some cells have no answer, 2 cannot be made, 130 stopped.
     """
     from brokerbench.durability.cells import chosen
     from brokerbench.durability.making import make

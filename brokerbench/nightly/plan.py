@@ -5,10 +5,14 @@
     candidates: [randomize=true]
     options: [--rate=200]               # for every run; optional
     benchmarks:
-- scenario: steady topologies: [mesh, tree]        # omitted if the plan varies the topology blocks: 7
-  # default: the number that a verdict needs run_time: 30s                   # default: the scenario's gates:
+      - scenario: steady
+        topologies: [mesh, tree]        # omitted if the plan varies the topology
+        blocks: 7                       # default: the number that a verdict needs
+        run_time: 30s                   # default: the scenario's
+        gates:
           - messages.lost == 0
-- latency_ms.due_to_received.p99 vs reference < 20% short: {blocks: 1, run_time: 8s}    # settings of --short
+          - latency_ms.due_to_received.p99 vs reference < 20%
+    short: {blocks: 1, run_time: 8s}    # settings of --short
 
 Every error names the file, the line, the field and what to write instead.
 """

@@ -3,8 +3,8 @@
 A state carries the next action; its result leads to the next state:
 
     begin ─► Attempt ─┬─ attempt_failed ─► Attempt (the rest of the pass) | Sleep | GiveUp
-           ├─ redirected ─────► Attempt (the broker that it was redirected to)
-           └─ connected ──────► Hold | Poll (a priority broker would be better)
+                      ├─ redirected ─────► Attempt (the broker that it was redirected to)
+                      └─ connected ──────► Hold | Poll (a priority broker would be better)
     Sleep ── slept ──► Attempt (the first of a new pass)
     Hold, Poll ── lost ──► Sleep | Attempt | GiveUp          Poll ── poll_failed ──► Poll, later
 

@@ -55,6 +55,23 @@ def test_help_is_also_asked_for_by_h(command: str) -> None:
     assert (short.exit_code, short.output) == (0, long.output)
 
 
+@pytest.mark.parametrize("command", ["", *main.commands])
+def test_help_has_no_control_characters(command: str) -> None:
+    """click reads a line with a backspace alone as "keep these lines as they are", and prints any other backspace."""
+    shown = CliRunner().invoke(main, [*([command] if command else []), "--help"]).output
+    assert re.findall(r"[^\n -\uffff]", shown) == []
+
+
+def test_the_files_to_render_have_a_line_each() -> None:
+    shown = CliRunner().invoke(main, ["render", "--help"]).output
+    assert re.findall(r"^  (broker|compose|amazon-mq|diagram)  ", shown, re.M) == [
+        "broker",
+        "compose",
+        "amazon-mq",
+        "diagram",
+    ]
+
+
 def test_a_command_that_is_none_is_refused_with_how_a_run_is_made() -> None:
     refused = CliRunner().invoke(main, ["run"])
     assert refused.exit_code == 2

@@ -1,11 +1,14 @@
 """Checks that a plan is parsed, and that an invalid plan is rejected with its line, its field and a correction."""
 
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from brokerbench.compare.making import check
 from brokerbench.nightly import making
+from brokerbench.nightly import plan as plan_module
 from brokerbench.nightly.making import sessions
 from brokerbench.nightly.plan import read, rejection_message
 from records.errors import UserError
@@ -48,6 +51,13 @@ def test_a_plan_is_a_comparison_for_each_scenario_and_topology(tmp_path: Path) -
     assert (session.option, session.values) == ("failover", ("randomize=false", "randomize=true"))
     assert session.common_options == ("--rate=200", "--topology=mesh", "--check=messages.lost == 0", "-t", "30s")
     assert len({benchmark.session.folder for benchmark in benchmarks}) == 3
+
+
+def test_the_plan_in_the_docstring_can_be_read(tmp_path: Path) -> None:
+    (example,) = re.findall(r"(?:^    .*\n)+", plan_module.__doc__ or "", re.M)
+    (benchmark,) = read(written(tmp_path, textwrap.dedent(example))).benchmarks
+    assert (benchmark.scenario, benchmark.topologies, benchmark.blocks) == ("steady", ("mesh", "tree"), 7)
+    assert len(benchmark.gates) == 2
 
 
 def test_a_number_is_a_value_without_quotes(tmp_path: Path) -> None:

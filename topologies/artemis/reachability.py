@@ -7,8 +7,8 @@ This models Artemis 2.44.0. Two kinds of links move messages:
   queue of the opener, which must exist: it is created with the broker, or by the consumer at the opener. ``peers`` do
   both. A ``mirror`` repeats the messages that pass its filter.
 * A *cluster* forwards a message over at most ``max_hops`` cluster links, to a member with demand. This is the
-consumer's broker, or a member whose AMQP connection forwards the message: by a receiver, or from a queue that was
-created with the broker.
+  consumer's broker, or a member whose AMQP connection forwards the message: by a receiver, or from a queue that was
+  created with the broker.
 
 A subscriber to a *topic* gets a separate queue at its broker when it subscribes. Clusters forward messages to that
 queue. Other brokers do not have this queue, so a sender has nothing to push from and a mirror nothing to repeat. A
