@@ -23,7 +23,7 @@ from analysis.event_files import AS_NAMED
 from analysis.pipeline import RunLocations
 from records.analysis_command import is_uri
 from records.digests import read_list, write_list
-from records.errors import RunUnreadable, UserError
+from records.errors import RunUnreadable, UserError, has_password, without_user_info
 from records.results import RESULT_TABLES, WRITTEN_BY_PARTS
 from records.rundir import RunDirectory
 from records.streams import SUFFIX
@@ -159,9 +159,8 @@ _TRY_AGAIN = "check the address and that the storage works, then analyse again"
 def usable_uri(uri: str) -> str:
     """Return a run's URI without a trailing slash. Raises UserError; the error hides credentials in the URI."""
     parts = urlsplit(uri)
-    if "@" in parts.netloc and (parts.scheme in OBJECT_STORES and ":" in parts.netloc.rpartition("@")[0]):
-        shown = uri.replace(parts.netloc, parts.netloc.rpartition("@")[2], 1)
-        raise UserError(f"{shown}: contains credentials: remove them, and set {S3_CREDENTIALS}")
+    if parts.scheme in OBJECT_STORES and has_password(uri):
+        raise UserError(f"{without_user_info(uri)}: contains credentials: remove them, and set {S3_CREDENTIALS}")
     if parts.scheme in ("s3", "s3n"):
         raise UserError(f"{uri}: Spark has no file system for {parts.scheme}://: write s3a://")
     if parts.scheme in OBJECT_STORES and not parts.netloc:

@@ -196,11 +196,11 @@ def store(run: str, address: str, runs: Path) -> None:
     import os
 
     from brokerbench.stored_runs import find_run
-    from records.errors import UserError, about
-    from records.run_store import StoreAddress, open_store, reason, shown_address, store_run
+    from records.errors import UserError, about, without_user_info
+    from records.run_store import StoreAddress, open_store, reason, store_run
 
     directory = find_run(run, runs)
-    with about(f"{shown_address(address)}: "):
+    with about(f"{without_user_info(address)}: "):
         to = StoreAddress.parse(address)
         try:
             click.echo(store_run(directory, to, open_store(to, os.environ)))

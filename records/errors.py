@@ -55,3 +55,15 @@ def explained(error: Exception) -> tuple[str, str]:
     if not isinstance(error, OSError):
         return str(error), "please report it"
     return error.strerror or str(error), _NEXT_STEPS.get(error.errno or 0, "check its disk and run again")
+
+
+def has_password(address: str) -> bool:
+    """Whether an address has the form SCHEME://USER:PASSWORD@HOST. Passwords may contain slashes, as secret keys do."""
+    rest = address.partition("://")[2]
+    return "@" in rest and ":" in rest.partition("/")[0].partition("@")[0]
+
+
+def without_user_info(address: str) -> str:
+    """Return an address for an error message, without everything up to its last @, which may be a password."""
+    scheme, separator, rest = address.partition("://") if "://" in address else ("", "", address)
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyarrow import fs
 
-from records.errors import UserError
+from records.errors import UserError, has_password
 from records.reader import seal
 from records.rundir import RunDirectory
 
@@ -47,7 +47,7 @@ class StoreAddress:
         scheme, _, rest = text.partition("://")
         if scheme not in SCHEMES:
             raise UserError(f"runs are stored in S3 only; write {EXAMPLE}, or the name of a folder")
-        if "@" in rest.partition("/")[0]:
+        if "@" in rest.partition("/")[0] or has_password(text):
             raise UserError(f"contains credentials; remove them, and set {' and '.join(KEYS)}")
         bucket, _, prefix = rest.partition("/")
         if not BUCKET.fullmatch(bucket):
@@ -67,11 +67,6 @@ class StoreAddress:
 
     def __str__(self) -> str:
         return f"s3://{self.path}"
-
-
-def shown_address(text: str) -> str:
-    """Return an address for an error message, without credentials."""
-    return re.sub(r"://[^/]*@", "://", text)
 
 
 def missing_credentials(environ: Mapping[str, str]) -> str:

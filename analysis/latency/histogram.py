@@ -139,7 +139,9 @@ def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl
     """
     took_ns, less_own_ns = pl.col("took_ns"), pl.col("less_own_ns")
     others = [name for name in key if name != BUCKET]
-    buckets, less_own_buckets = buckets_of(timed["took_ns"]), buckets_of(timed["less_own_ns"])
+    is_same = bool((timed["took_ns"] == timed["less_own_ns"]).all())  # then no message was read late, either
+    buckets = buckets_of(timed["took_ns"])
+    less_own_buckets = buckets if is_same else buckets_of(timed["less_own_ns"])
     lowest, span = _extent(buckets, less_own_buckets)
     numbers, room = packed(timed, others)
     assert room * span < 2**63, "more paths, seconds and buckets than a number has room for"
@@ -154,7 +156,7 @@ def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl
         took_ns.min().alias("min_ns"),
         took_ns.max().alias("max_ns"),
     )
-    if (timed["took_ns"] == timed["less_own_ns"]).all():  # then no message was read late, either
+    if is_same:
         same = {"count": "count_less_own", "min_ns": "less_own_min_ns", "max_ns": "less_own_max_ns"}
         figures = whole.with_columns(pl.col(name).alias(copied_to) for name, copied_to in same.items())
     else:
@@ -172,7 +174,7 @@ def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl
     keys = timed.select(others)[figures[ROW]]
     found = figures.select(
         pl.when(code != span - 1).then(code + lowest).cast(pl.Int32).alias(BUCKET),
-        *(name for name in FIGURES),
+        *FIGURES,
     )
     return pl.concat([keys, found], how="horizontal")
 

@@ -10,12 +10,15 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from urllib.parse import urlsplit
 
+from records.errors import has_password, without_user_info
+
 EXPORTER = "opentelemetry.exporter.otlp.proto.http"
 HEADERS = tuple(f"OTEL_EXPORTER_OTLP_{signal}HEADERS" for signal in ("", "METRICS_", "LOGS_"))
 INTERVAL = "OTEL_METRIC_EXPORT_INTERVAL"
 DEFAULT_INTERVAL_MS = 1000.0
 OFF = "OTEL_SDK_DISABLED"
 EXAMPLE = "http://127.0.0.1:4318"
+_PASSWORD = f"contains a user name or a password, which process lists would show; set {HEADERS[0]} instead"
 SIGNAL = re.compile(r"/v1/(metrics|logs|traces)/?$")
 
 
@@ -42,6 +45,8 @@ def interval_ms(environ: Mapping[str, str]) -> float:
 
 
 def _why_no_address(address: str) -> str:
+    if has_password(address):  # first, as other errors show what they take for the port
+        return _PASSWORD
     try:
         parts = urlsplit(address)
         port = parts.port
@@ -50,7 +55,7 @@ def _why_no_address(address: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         return f"must be http://HOST:PORT or https://HOST:PORT; write an address such as {EXAMPLE}"
     if parts.username is not None or parts.password is not None:
-        return f"contains a user name or a password, which process lists would show; set {HEADERS[0]} instead"
+        return _PASSWORD
     if parts.query or parts.fragment:
         return f"has a part after ? or #, which process lists would show; leave it out, and set {HEADERS[0]}"
     if named := SIGNAL.search(parts.path):
@@ -60,9 +65,7 @@ def _why_no_address(address: str) -> str:
 
 def _without_secrets(address: str) -> str:
     """Return an address for an error message: without user name, password and everything after the path."""
-    shown = re.split(r"[?#]", address, maxsplit=1)[0]
-    scheme, separator, rest = shown.rpartition("//")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+    return re.split(r"[?#]", without_user_info(address), maxsplit=1)[0]
 
 
 def _variable_refusals(environ: Mapping[str, str]) -> Iterator[str]:

@@ -26,8 +26,8 @@ from harness.options.user_protocols import protocols_of
 from harness.scenario import Scenario
 from records.analysis_command import is_uri, why_no_master
 from records.arrivals import CLOSED
-from records.errors import UserError, about, refuse_first
-from records.run_store import StoreAddress, missing_credentials, shown_address
+from records.errors import UserError, about, refuse_first, without_user_info
+from records.run_store import StoreAddress, missing_credentials
 from topologies.catalogue import lookup as catalogue
 from topologies.catalogue.overlay import Overlay, overlaid
 from topologies.catalogue.yaml_topology import is_file
@@ -257,7 +257,7 @@ def _places(text: str) -> dict[str, Any]:
     """Return the folder of runs, and the store that finished runs are copied to; None without a store."""
     if not is_uri(text):
         return {"runs": Path(text), "store": None}  # `_check_runs` rejects an empty name
-    with about(f"--runs {shown_address(text)}: "):
+    with about(f"--runs {without_user_info(text)}: "):
         store = StoreAddress.parse(text)
         if missing := missing_credentials(os.environ):
             raise UserError(missing)

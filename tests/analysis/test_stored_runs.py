@@ -135,6 +135,7 @@ def test_events_that_are_not_sealed_are_rejected(spark: SparkSession, tmp_path: 
         ("s3a:///run", "s3a:///run: has no bucket: write s3a://BUCKET/"),
         ("s3://bucket/run", "s3://bucket/run: Spark has no file system for s3://: write s3a://"),
         ("s3a://key:hidden@bucket/run", "s3a://bucket/run: contains credentials: remove them"),
+        ("s3a://key:a/hidden@bucket/run", "s3a://bucket/run: contains credentials: remove them"),
         ("file://runs/run", "file://runs/run: has a host: write file:///FOLDER"),
     ],
 )

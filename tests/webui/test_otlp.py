@@ -191,3 +191,10 @@ def test_a_missing_exporter_is_named_with_the_command(monkeypatch: pytest.Monkey
     assert refusal == (
         "--otlp http://127.0.0.1:4318: needs OpenTelemetry's exporter, which is not installed; run make install-otlp"
     )
+
+
+@pytest.mark.parametrize("password", ["s3cret", "1/s3cret", "a?s3cret", "s3cret#1", "s3cret@1"])
+def test_a_password_is_never_shown(password: str) -> None:
+    (refusal,) = otlp_refusals(f"http://anna:{password}@127.0.0.1:4318", {})
+    assert refusal.startswith("--otlp http://127.0.0.1:4318: contains a user name or a password")
+    assert "s3cret" not in refusal
