@@ -5,24 +5,18 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-collector=otel-collector
+program=otel-collector
 into=$(realpath -m "${VENV:-.venv}/bin")
 
-if [ -x "$into/$collector" ]; then
-  echo "collector: $into/$collector"
+if [ -x "$into/$program" ]; then
+  echo "collector: $into/$program"
   exit 0
 fi
-command -v go >/dev/null || bash .ci/apt-install.sh golang-go
-mkdir -p "$into"
-built=$(mktemp -d)
-trap 'rm -rf "$built"' EXIT
-for wait_s in 5 0; do
-  if (cd .ci/otel-collector && CGO_ENABLED=0 GOFLAGS=-trimpath go build -mod=readonly -o "$built/$collector" .); then
-    mv "$built/$collector" "$into/$collector"
-    echo "collector: $into/$collector"
-    exit 0
-  fi
-  sleep "$wait_s"
-done
-echo "collector: could not be built: is there a network, and a Go that its go.mod accepts ($(go version))?" >&2
-exit 1
+
+build() {
+  (cd .ci/otel-collector && CGO_ENABLED=0 GOFLAGS=-trimpath go build -mod=readonly -o "$built/$program" .)
+}
+
+# shellcheck source=.ci/go-program.sh
+source .ci/go-program.sh
+build_with_go collector "a Go that its go.mod accepts"

@@ -4,24 +4,18 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-server=versitygw version=v1.8.0 # as tests/support/s3_server.py names it
+program=versitygw version=v1.8.0 # as tests/support/s3_server.py names it
 into=$(realpath -m "${VENV:-.venv}/bin")
 
-if found=$(command -v "$into/$server"); then
+if found=$(command -v "$into/$program"); then
   echo "s3 server: $found"
   exit 0
 fi
-command -v go >/dev/null || bash .ci/apt-install.sh golang-go
-mkdir -p "$into"
-built=$(mktemp -d)
-trap 'rm -rf "$built"' EXIT
-for wait_s in 5 0; do
-  if CGO_ENABLED=0 GOBIN=$built GOFLAGS=-trimpath go install "github.com/versity/versitygw/cmd/versitygw@$version"; then
-    mv "$built/$server" "$into/$server"
-    echo "s3 server: $into/$server"
-    exit 0
-  fi
-  sleep "$wait_s"
-done
-echo "s3 server: could not be built: is there a network, and a Go that its go.mod accepts ($(go version))?" >&2
-exit 1
+
+build() {
+  CGO_ENABLED=0 GOBIN=$built GOFLAGS=-trimpath go install "github.com/versity/versitygw/cmd/versitygw@$version"
+}
+
+# shellcheck source=.ci/go-program.sh
+source .ci/go-program.sh
+build_with_go "s3 server" "a Go that its go.mod accepts"

@@ -10,9 +10,9 @@ import pytest
 
 from tests.house.tree import ROOT
 
-SCRIPTS = sorted(
-    path.name for path in (ROOT / ".ci").glob("*.sh") if path.name != "steps.sh"
-)  # the other scripts source it
+SOURCED = ("go-program.sh", "steps.sh")
+"""Scripts that other scripts source."""
+SCRIPTS = sorted(path.name for path in (ROOT / ".ci").glob("*.sh") if path.name not in SOURCED)
 
 
 def executable(path: Path, body: str) -> Path:
@@ -117,7 +117,7 @@ def test_with_a_compiler_what_builds_amqp_comes_first_and_every_hash_is_checked(
 def ci(folder: Path, make_body: str) -> subprocess.CompletedProcess[str]:
     """Return the CI script with fake programs for all commands that it starts."""
     (folder / ".ci").mkdir()
-    for name in ("run", "steps.sh"):
+    for name in ("run", *SOURCED):
         shutil.copy(ROOT / ".ci" / name, folder / ".ci" / name)
     for name in SCRIPTS:
         executable(folder / ".ci" / name, f'echo "$0 $1" >>{folder}/called; exit 0')

@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> Path:
     """A PATH with the programs that the script needs, and a sleep that does not wait."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name in ("bash", "mkdir", "mktemp", "mv", "rm"):
+    for name in ("bash", "dirname", "mkdir", "mktemp", "mv", "rm"):
         (folder / name).symlink_to(shutil.which(name) or pytest.fail(f"no {name}"))
     tool(folder, "sleep", "exit 0")
     return folder

@@ -1,7 +1,6 @@
 """Runs a real OpenTelemetry Collector on loopback, which writes what it receives to a file."""
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,11 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.locust_run import REPOSITORY, free_port
-from tests.support.waiting import until
-from topologies.runtimes.processes import guard
+from tests.support.servers import listens, running
 
-START_S = 60.0
-STOP_S = 20.0
 CONFIGURATION = """
 receivers: {{otlp: {{protocols: {{http: {{endpoint: "{endpoint}"}}}}}}}}
 exporters: {{file: {{path: "{file}"}}}}
@@ -54,29 +50,5 @@ def otel_collector(folder: Path) -> Iterator[tuple[str, CollectedExports]]:
     configuration = CONFIGURATION.format(endpoint=f"127.0.0.1:{port}", file=received.file)
     (folder / "config.yaml").write_text(configuration, encoding="utf-8")
     program = Path(sys.executable).with_name("otel-collector")
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            guard.command_line([program, "--config", folder / "config.yaml"]),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        until(lambda: _listens(port), START_S)
+    with running([program, "--config", folder / "config.yaml"], folder / "log", lambda: listens(port)):
         yield f"http://127.0.0.1:{port}", received
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _listens(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1.0).close()
-    except OSError:
-        return False
-    return True

@@ -1,7 +1,6 @@
 """Runs a real Prometheus on loopback that scrapes one address each second (`.ci/install-prometheus.sh`)."""
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +11,9 @@ from typing import Any
 import requests
 
 from tests.support.locust_run import free_port
-from tests.support.waiting import until
-from topologies.runtimes.processes import guard
+from tests.support.servers import running
 
 PROGRAM = "prometheus"
-START_S = 60.0
-STOP_S = 20.0
 CONFIGURATION = """
 global: {{scrape_interval: 1s}}
 scrape_configs:
@@ -61,24 +57,9 @@ def prometheus(folder: Path, target: str) -> Iterator[Prometheus]:
     (folder / "prometheus.yml").write_text(CONFIGURATION.format(target=target), encoding="utf-8")
     address = f"127.0.0.1:{free_port()}"
     options = (f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}")
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            guard.command_line([program, *options, f"--web.listen-address={address}"]),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        until(lambda: _is_ready(address), START_S)
+    command = [program, *options, f"--web.listen-address={address}"]
+    with running(command, folder / "log", lambda: _is_ready(address)):
         yield Prometheus(f"http://{address}")
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def _is_ready(address: str) -> bool:

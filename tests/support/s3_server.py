@@ -1,7 +1,6 @@
 """Runs an S3 server on loopback: Versity's gateway (`.ci/install-s3-server.sh`), which checks signatures as S3 does."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,13 +11,10 @@ from pathlib import Path
 from pyarrow import fs
 
 from tests.support.locust_run import REPOSITORY, free_port
-from tests.support.waiting import until
-from topologies.runtimes.processes import guard
+from tests.support.servers import listens, running
 
 REGION = "us-east-1"
 BUCKET = "bucket"
-START_S = 60.0
-STOP_S = 20.0
 HADOOP_AWS = "org.apache.hadoop:hadoop-aws"
 SDK = "software.amazon.awssdk"
 SDK_VERSION = "2.35.4"
@@ -62,38 +58,12 @@ def write_spark_defaults(folder: Path, hadoop_version: str) -> None:
 def s3_server(folder: Path) -> Iterator[S3Server]:
     """A server with one empty bucket. It is gone when this ends."""
     subprocess.run(["bash", ".ci/install-s3-server.sh"], cwd=REPOSITORY, check=True)
-    server = S3Server(f"http://127.0.0.1:{free_port()}", "tester", os.urandom(16).hex())
+    port = free_port()
+    server = S3Server(f"http://127.0.0.1:{port}", "tester", os.urandom(16).hex())
     (folder / "objects").mkdir(parents=True)
     program = Path(sys.executable).parent / "versitygw"
-    address = server.url.removeprefix("http://")
-    command = guard.command_line([program, "--quiet", "--port", address, "posix", folder / "objects"])
+    command = [program, "--quiet", "--port", f"127.0.0.1:{port}", "posix", folder / "objects"]
     keys = {"ROOT_ACCESS_KEY": server.access_key, "ROOT_SECRET_KEY": server.secret_key}
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            command,
-            env={**os.environ, **keys},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        until(lambda: _listens(address), START_S)
+    with running(command, folder / "log", lambda: listens(port), keys):
         server.files().create_dir(BUCKET)
         yield server
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _listens(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), 1.0).close()
-    except OSError:
-        return False
-    return True
