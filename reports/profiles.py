@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from records.profiles import FEWEST_SAMPLES, BrokerProfile, MethodSamples, Pause, samples_by_method
-from records.units import NS_PER_S
+from records.units import NS_PER_MS, NS_PER_S
 from reports.parts.over_time import PauseMark
 from reports.parts.values import Cell, Column, Table
 
 MOST_METHODS, MOST_LOCKS, MOST_DIFFERENCES = 12, 8, 15
-NS_PER_MS = 1_000_000
 LEAST_MARKED_MS = 1.0
 """Shorter pauses are in the table only."""
 

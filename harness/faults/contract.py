@@ -234,6 +234,16 @@ class LinkFault(Fault):
             raise RuntimeFailed(f"link {self.target!r} does not go through a proxy, so it cannot have a fault")
         return proxies
 
+    def why_not_in_cluster(self, topology: Topology, verb: str, next_step: str) -> str:
+        """Return why a broker cannot ``verb`` this link alone, with the next step; empty if it can."""
+        cluster = next(link.cluster_name for link in topology.links if link.name == self.target)
+        if not cluster:
+            return ""
+        return (
+            f"it is a link of cluster {cluster!r}, and a broker can only {verb} all its links of a cluster together; "
+            f"{next_step}"
+        )
+
     def mended(self, probe: Probe) -> bool:
         return probe.link_is_up(self.target)
 

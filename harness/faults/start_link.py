@@ -45,13 +45,7 @@ class StartLink(LinkFault):
         return False
 
     def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
-        cluster = next(link.cluster_name for link in topology.links if link.name == self.target)
-        if not cluster:
-            return ""
-        return (
-            f"it is a link of cluster {cluster!r}, and a broker can only start all its links of a cluster together; "
-            "use an AMQP connection, such as in --topology senders"
-        )
+        return self.why_not_in_cluster(topology, "start", "use an AMQP connection, such as in --topology senders")
 
     def begin(self, runtime: Runtime) -> None:
         """Stop it first: an Artemis connection that has used all its attempts counts as started."""

@@ -27,13 +27,7 @@ class StopLink(LinkFault):
     through_proxy: ClassVar[bool] = False
 
     def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
-        cluster = next(link.cluster_name for link in topology.links if link.name == self.target)
-        if not cluster:
-            return ""
-        return (
-            f"it is a link of cluster {cluster!r}, and a broker can only stop all its links of a cluster "
-            "together; use cut"
-        )
+        return self.why_not_in_cluster(topology, "stop", "use cut")
 
     def begin(self, runtime: Runtime) -> None:
         operations_of(runtime).stop_link(self.target)
