@@ -38,7 +38,15 @@ from analysis.tables import (
     with_columns,
 )
 from records.errors import RunUnwritable
-from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, OVERTAKEN_IN_OVERLAPS, STREAM
+from records.merged_tables import (
+    BLOCKS,
+    HISTOGRAM,
+    MERGED_TABLES,
+    MOST_OVERTAKEN,
+    OVERTAKEN,
+    OVERTAKEN_IN_OVERLAPS,
+    STREAM,
+)
 from records.results import RESULT_TABLES, WRITTEN_BY_PARTS
 
 TASKS_PER_CORE = 4
@@ -51,6 +59,7 @@ NO_SPACE = "No space left on device"
 _UNWRITABLE = re.compile(r"RunUnwritable: (.+)")
 """The message of a task's error in Spark's message."""
 _BLOCK_FIGURES = ("first_ns", "last_ns", "after_ns")
+_IN_OVERLAP, _PLACE, _PLACE_ALIKE, _ALIKE = "in_overlap", "place", "place_alike", "alike"
 _ALL_BEFORE = (Window.unboundedPreceding, -1)
 _AGGREGATES = {"sum": F.sum, "min": F.min, "max": F.max}
 _SPARK_TYPES = {
@@ -134,31 +143,61 @@ def merged_rows(rows: DataFrame, names: Sequence[str]) -> DataFrame:
     if HISTOGRAM in schema.names:
         figures = arrow_udf(merged_figures, _spark_type(FIGURES_TYPE))  # type: ignore[call-overload]
         merged = merged.withColumn(HISTOGRAM, figures(TABLE, HISTOGRAM))
-    for name in names:
-        merged = _ORDERS[name](merged) if name in _ORDERS else merged
+    if BLOCKS in names:
+        merged = _summarized(_without_overlaps(merged), OVERTAKEN)
+    if OVERTAKEN_IN_OVERLAPS in names:
+        merged = _summarized(_overtaken_messages(merged), OVERTAKEN_IN_OVERLAPS)
     return merged
 
 
-def _overtaken_blocks(merged: DataFrame) -> DataFrame:
-    """Remove the blocks that no message of a higher block overtook (`records.merged_tables.BLOCKS`)."""
+def _without_overlaps(merged: DataFrame) -> DataFrame:
+    """Keep the blocks that a message of a higher block overtook, and the overtaken messages of the other blocks.
+
+    See `records.merged_tables.BLOCKS` and OVERTAKEN.
+    """
     first_ns, last_ns, after_ns = (figure_columns(MERGED_TABLES[BLOCKS])[name] for name in _BLOCK_FIGURES)
-    higher = Window.partitionBy(TABLE, *STREAM).orderBy(F.desc("block")).rowsBetween(*_ALL_BEFORE)
-    is_other = F.col(TABLE) != BLOCKS
-    with_after = merged.withColumn(after_ns, F.when(~is_other, F.min(first_ns).over(higher)))
-    return with_after.where(is_other | (F.col(after_ns) < F.col(last_ns)))
+    is_block, is_overtaken = F.col(TABLE) == BLOCKS, F.col(TABLE) == OVERTAKEN
+    higher = Window.partitionBy(*STREAM).orderBy(F.desc("block")).rowsBetween(*_ALL_BEFORE)
+    with_after = merged.withColumn(after_ns, F.when(is_block, F.min(F.when(is_block, F.col(first_ns))).over(higher)))
+    overlaps = F.coalesce(F.col(after_ns) < F.col(last_ns), F.lit(False))
+    in_overlap = F.max(overlaps).over(Window.partitionBy(*STREAM, "block"))
+    marked = with_after.withColumn(_IN_OVERLAP, in_overlap)
+    kept = F.when(is_block, overlaps).when(is_overtaken, ~F.col(_IN_OVERLAP)).otherwise(True)
+    return marked.where(kept).drop(_IN_OVERLAP)
 
 
 def _overtaken_messages(merged: DataFrame) -> DataFrame:
     """Remove the messages that were not overtaken (`records.merged_tables.OVERTAKEN_IN_OVERLAPS`)."""
-    (overtaken_by,) = figure_columns(MERGED_TABLES[OVERTAKEN_IN_OVERLAPS]).values()
+    columns = figure_columns(MERGED_TABLES[OVERTAKEN_IN_OVERLAPS])
+    overtaken_by, alike = F.col(columns["overtaken_by"]), F.col(columns["alike"])
     arrived_before = Window.partitionBy(TABLE, *STREAM).orderBy("received_ns", "seq").rowsBetween(*_ALL_BEFORE)
     is_other = F.col(TABLE) != OVERTAKEN_IN_OVERLAPS
-    with_highest = merged.withColumn(overtaken_by, F.when(~is_other, F.max("seq").over(arrived_before)))
-    return with_highest.where(is_other | (F.col("seq") < F.col(overtaken_by)))
+    with_highest = merged.withColumn(
+        columns["overtaken_by"], F.when(~is_other, F.max("seq").over(arrived_before)).otherwise(overtaken_by)
+    )
+    return with_highest.where(is_other | ((F.col("seq") < overtaken_by) & (alike > 0)))
 
 
-_ORDERS = {BLOCKS: _overtaken_blocks, OVERTAKEN_IN_OVERLAPS: _overtaken_messages}
-"""What Spark computes from the order of a stream's rows, by merged table."""
+def _summarized(merged: DataFrame, name: str) -> DataFrame:
+    """Keep a few overtaken messages with the numbers of all of them (`records.merged_tables.OVERTAKEN`)."""
+    columns = figure_columns(MERGED_TABLES[name])
+    is_it = F.col(TABLE) == name
+    alike = Window.partitionBy(TABLE, *STREAM, "fault")
+    of_stream = Window.partitionBy(TABLE, *STREAM).orderBy(F.coalesce("due_ns", "received_ns"), "seq")
+    distance = F.col(columns["overtaken_by"]) - F.col("seq")
+    place, place_alike = F.row_number().over(of_stream), F.row_number().over(alike.orderBy("received_ns", "seq"))
+    ranked = merged.withColumns(
+        {
+            _PLACE: place,
+            _PLACE_ALIKE: place_alike,
+            columns["furthest"]: F.when(is_it, F.max(distance).over(alike)).otherwise(F.col(columns["furthest"])),
+            _ALIKE: F.count("*").over(alike),
+        }
+    )
+    number = F.when(F.col(_PLACE_ALIKE) == 1, F.col(_ALIKE)).otherwise(0)
+    counted = ranked.withColumn(columns["alike"], F.when(is_it, number).otherwise(F.col(columns["alike"])))
+    few = (F.col(_PLACE) <= MOST_OVERTAKEN) | (F.col(_PLACE_ALIKE) == 1)
+    return counted.where(~is_it | few).drop(_PLACE, _PLACE_ALIKE, _ALIKE)
 
 
 def _merged_and_written(

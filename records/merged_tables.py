@@ -49,9 +49,15 @@ MERGED_TABLES: dict[str, MergedTable] = {}
 BLOCKS = "blocks"
 """When the messages of each block of a stream arrived. Spark computes after_ns, the earliest first_ns of the higher
 blocks, and keeps the blocks whose last_ns is later."""
-OVERTAKEN_IN_OVERLAPS = "overtaken_in_overlaps"
-"""First deliveries that arrived before the end of an overlap of blocks. Spark computes overtaken_by, the highest seq of
-the stream that arrived before, and keeps the deliveries with a lower seq."""
+OVERTAKEN, OVERTAKEN_IN_OVERLAPS = "overtaken", "overtaken_in_overlaps"
+"""First deliveries that were overtaken within their part, and those that arrived before the end of an overlap of
+blocks. ``alike`` is 1 for a delivery that Spark may keep.
+
+Spark keeps the overtaken deliveries that are not in the other table. Of these it keeps only the earliest
+`MOST_OVERTAKEN` of each stream, and the first of each stream and fault. That one has the number of all deliveries of
+the stream and fault as ``alike``; the others have 0. ``furthest``: the largest distance to the seq that overtook.
+"""
+MOST_OVERTAKEN = 100
 DISTRIBUTION = "distribution"
 """The name of the column that holds the figures of a distribution."""
 LESS_OWN = "less_own_"
@@ -86,7 +92,11 @@ def _distinct(name: str, keys: Mapping[str, pa.DataType], **figures: Merge) -> N
 
 _SUBSCRIPTION = {"destination": TEXT, "subscription": TEXT}
 STREAM = {"consumer": NUMBER, "producer": NUMBER, **_SUBSCRIPTION}
-_FIRST_DELIVERY = {**STREAM, "seq": INTEGER, "from_broker": TEXT, "due_ns": INTEGER, "received_ns": INTEGER}
+_ARRIVAL = {
+    **{**STREAM, "block": INTEGER, "seq": INTEGER, "fault": NUMBER},
+    **{"from_broker": TEXT, "due_ns": INTEGER, "received_ns": INTEGER},
+}
+"""fault: the last fault that had begun when the message was received, or null."""
 
 # Messages: one row per count of a subscription (analysis.messages.accounting) or of the whole run.
 _table("counts", {**_SUBSCRIPTION, "counted": TEXT}, count="sum")
@@ -106,9 +116,9 @@ _table("foreign", {"destination": TEXT, "broker": TEXT, "found": FLAG}, messages
 _table("first_receipts", {"destination": TEXT}, due_ns="min", received_ns="min")
 
 # The order of first deliveries (analysis.messages.order).
-_table("overtaken", {**_FIRST_DELIVERY, "overtaken_by": INTEGER})
 _table(BLOCKS, {**STREAM, "block": INTEGER}, first_ns="min", last_ns="max", after_ns="min")
-_distinct(OVERTAKEN_IN_OVERLAPS, _FIRST_DELIVERY, overtaken_by="max")
+for _name in (OVERTAKEN, OVERTAKEN_IN_OVERLAPS):
+    _distinct(_name, _ARRIVAL, overtaken_by="max", alike="sum", furthest="max")
 
 # Latencies: histograms and distributions.
 LATENCY_FIGURES: dict[str, Merge] = {

@@ -132,3 +132,17 @@ class Timeline:
 
 def _with_grace_ns(fault: FaultWindow) -> int:
     return FOREVER_NS if fault.ended_ns is None else fault.ended_ns + FAULT_GRACE_NS
+
+
+def is_last_begun(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
+    """Return whether a fault is the last that had begun when a message was received (column received_ns)."""
+    later = min(
+        (later_fault.began_ns for later_fault in faults if later_fault.number > fault.number), default=FOREVER_NS
+    )
+    return pl.col("received_ns").is_between(fault.began_ns, later - 1)
+
+
+def last_begun(faults: Sequence[FaultSpan]) -> pl.Expr:
+    """Return the number (Int32) of the last fault that had begun when a message was received, or null."""
+    numbers = [pl.when(is_last_begun(fault, faults)).then(fault.number) for fault in faults]
+    return pl.coalesce(pl.lit(None, pl.Int32), *numbers).cast(pl.Int32)

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.events.timeline import FOREVER_NS, FaultSpan
+from analysis.events.timeline import FOREVER_NS, FaultSpan, is_last_begun
 from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, seconds_before
 from records.buckets import bucket_of, upper_ns
 from records.units import NS_PER_S
@@ -36,15 +36,16 @@ def harm(outcomes: pl.DataFrame, deliveries: pl.DataFrame, faults: Sequence[Faul
     of_deliveries = {"duplicated": pl.col("duplicate"), "redelivered": pl.col("redelivered")}
     counted = [
         _counts(outcomes, of_outcomes, faults, is_first_open),
-        _counts(deliveries, of_deliveries, faults, _is_last_begun),
+        _counts(deliveries, of_deliveries, faults, is_last_begun),
     ]
     return pl.concat(counted, how="align")
 
 
-def reordered(out_of_order: pl.DataFrame, faults: Sequence[FaultSpan]) -> dict[int, int]:
-    """Return the number of messages received out of order by fault number. ``out_of_order``: rows of the whole run."""
-    counted = _counts(out_of_order, {"reordered": pl.lit(True)}, faults, _is_last_begun)
-    return dict(counted.iter_rows())
+def reordered(out_of_order: pl.DataFrame) -> dict[int, int]:
+    """Return the number of messages received out of order by fault number. ``out_of_order``: rows of the whole run, as
+    `analysis.messages.order.summarized` returns them."""
+    of_faults = out_of_order.filter(pl.col("fault").is_not_null())
+    return dict(of_faults.group_by("fault").agg(pl.sum("alike")).iter_rows())
 
 
 def stranded(outcomes: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
@@ -118,13 +119,6 @@ def is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
     )
     from_ns = earlier + 1 if earlier < FOREVER_NS else FOREVER_NS
     return pl.col("sent_ns").is_between(from_ns, fault.until_ns)
-
-
-def _is_last_begun(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
-    later = min(
-        (later_fault.began_ns for later_fault in faults if later_fault.number > fault.number), default=FOREVER_NS
-    )
-    return pl.col("received_ns").is_between(fault.began_ns, later - 1)
 
 
 def _counts(

@@ -78,7 +78,7 @@ def _recovery(run: Run, merged: MergedTables, results: TopicResults, late: Mappi
     faults, began_ns, tables = run.faults, run.load_began_ns, results.tables
     of_messages, stranded_by_fault, survived = {}, {}, dict[int, Survival]()
     if faults:
-        reordered = harm.reordered(results.late, faults) if results.late.height else {}
+        reordered = harm.reordered(results.late)
         for row in merged["harm"].to_dicts():
             row["lost"] += 0 if results.all_expired else row[harm.PAST_TTL]
             of_messages[row["fault"]] = {**row, "reordered": reordered.get(row["fault"], 0)}

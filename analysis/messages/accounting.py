@@ -157,7 +157,8 @@ def count_deliveries(deliveries: pl.DataFrame) -> pl.DataFrame:
 
 
 def count_reordered(out_of_order: pl.DataFrame) -> pl.DataFrame:
-    return out_of_order.group_by(SUBSCRIPTION).agg(pl.len().cast(pl.Int64).alias("reordered"))
+    """Count messages received out of order. ``out_of_order``: rows of `order.summarized`."""
+    return out_of_order.group_by(SUBSCRIPTION).agg(pl.sum("alike").alias("reordered"))
 
 
 def count_strangers(strangers: pl.DataFrame) -> pl.DataFrame:

@@ -5,11 +5,14 @@ were overtaken within the part (`overtaken`) and the arrival times of each block
 overtaken if any message of a higher block arrived before the block's last message. Spark finds these blocks by a window
 (`analysis.pipeline`). Their times overlap with those of higher blocks. Only if there are any, a second pass returns the
 deliveries that arrived during the overlaps (`in_overlaps`), and Spark orders them by another window. The result is
-exact.
+exact. Of all overtaken deliveries, Spark counts them by stream and fault, and keeps a few (`summarized`).
 """
+
+from collections.abc import Sequence
 
 import polars as pl
 
+from analysis.events.timeline import FaultSpan, last_begun
 from analysis.messages.deliveries import MESSAGE
 from analysis.packed_keys import PACKED, ROW, grouped, packed
 from records import merged_tables
@@ -20,12 +23,12 @@ STREAM = [*merged_tables.STREAM]
 _BLOCK = [*STREAM, "block"]
 
 
-def overtaken(firsts: pl.DataFrame) -> pl.DataFrame:
+def overtaken(firsts: pl.DataFrame, faults: Sequence[FaultSpan] = ()) -> pl.DataFrame:
     """Return first deliveries that the consumer received after a higher seq of the same producer.
 
-    ``firsts``: first deliveries from `analysis.messages.deliveries`. Columns: STREAM, seq, from_broker, due_ns,
-    received_ns, and overtaken_by, the highest seq received earlier. Deliveries with the same time have no order: they
-    are sorted by seq, so none of them counts as overtaken by another.
+    ``firsts``: first deliveries from `analysis.messages.deliveries`. Returns the columns of the merged table OVERTAKEN,
+    with alike 1 and no furthest; overtaken_by is the highest seq received earlier. Deliveries with the same time have
+    no order: they are sorted by seq, so none of them counts as overtaken by another.
     """
     arrived = firsts.select("seq", "received_ns", packed(firsts, STREAM)[0]).with_row_index(ROW)
     highest_before = pl.col("seq").cum_max().shift(1).over(PACKED)
@@ -34,8 +37,25 @@ def overtaken(firsts: pl.DataFrame) -> pl.DataFrame:
         .with_columns(highest_before.alias("overtaken_by"))
         .filter(pl.col("seq") < pl.col("overtaken_by"))
     )
-    found = firsts.select(*STREAM, "seq", "from_broker", "due_ns", "received_ns")[late[ROW]]
-    return found.with_columns(late["overtaken_by"])
+    return _arrivals(firsts[late[ROW]].with_columns(late["overtaken_by"]), faults, pl.lit(1))
+
+
+def summarized(overtaken: pl.DataFrame) -> pl.DataFrame:
+    """Return a few of the overtaken deliveries with the numbers of all, as `records.merged_tables.OVERTAKEN` says."""
+    alike = [*STREAM, "fault"]
+    at_ns = pl.coalesce("due_ns", "received_ns")
+    by_arrival = overtaken.sort("received_ns", "seq").with_columns(
+        pl.int_range(pl.len()).over(alike).alias("place_alike"),
+        (pl.col("overtaken_by") - pl.col("seq")).max().over(alike).alias("furthest"),
+        pl.len().cast(pl.Int64).over(alike).alias("number"),
+    )
+    ranked = by_arrival.sort(at_ns, "seq").with_columns(pl.int_range(pl.len()).over(STREAM).alias("place"))
+    is_first = pl.col("place_alike") == 0
+    return (
+        ranked.filter((pl.col("place") < merged_tables.MOST_OVERTAKEN) | is_first)
+        .with_columns(pl.when(is_first).then("number").otherwise(0).alias("alike"))
+        .select(overtaken.columns)
+    )
 
 
 def blocks(firsts: pl.DataFrame) -> pl.DataFrame:
@@ -52,7 +72,7 @@ def overlaps(entangled: pl.DataFrame) -> pl.DataFrame:
     ``entangled``: the merged table blocks.
     """
     last_ns = pl.col("last_ns").cum_max().over(STREAM)
-    return entangled.sort("block").select(*_BLOCK, last_ns.alias("until_ns"))
+    return entangled.sort("block").select(*_BLOCK, last_ns.alias("until_ns"), pl.col("block").alias("of_block"))
 
 
 def messages_in_overlaps(receipts: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
@@ -65,25 +85,27 @@ def messages_in_overlaps(receipts: pl.DataFrame, overlaps: pl.DataFrame) -> pl.D
     return of_blocks.join(within, _BLOCK).filter(pl.col("received_ns") <= pl.col("until_ns")).select(MESSAGE).unique()
 
 
-def in_overlaps(firsts: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
+def in_overlaps(firsts: pl.DataFrame, overlaps: pl.DataFrame, faults: Sequence[FaultSpan] = ()) -> pl.DataFrame:
     """Return the first deliveries that arrived during the overlaps, with the columns of `overtaken`.
 
-    overtaken_by is null, because the seqs of other parts are unknown.
+    alike is 1 for the blocks that were overtaken, and 0 for those that overtook. overtaken_by is null, because the seqs
+    of other parts are unknown.
     """
-    until_ns = _until(firsts.with_columns(_block()), overlaps)
-    return until_ns.filter(pl.col("received_ns") <= pl.col("until_ns")).select(
-        *STREAM, "seq", "from_broker", "due_ns", "received_ns", pl.lit(None, pl.Int64).alias("overtaken_by")
+    within = _until(firsts.with_columns(_block()), overlaps).filter(pl.col("received_ns") <= pl.col("until_ns"))
+    unknown = within.with_columns(pl.lit(None, pl.Int64).alias("overtaken_by"))
+    return _arrivals(unknown, faults, (pl.col("of_block") == pl.col("block")).cast(pl.Int64))
+
+
+def _arrivals(firsts: pl.DataFrame, faults: Sequence[FaultSpan], alike: pl.Expr) -> pl.DataFrame:
+    return firsts.select(
+        *_BLOCK[:-1],
+        _block(),
+        "seq",
+        last_begun(faults).alias("fault"),
+        *("from_broker", "due_ns", "received_ns", "overtaken_by"),
+        alike.cast(pl.Int64).alias("alike"),
+        pl.lit(None, pl.Int64).alias("furthest"),
     )
-
-
-def together(within_parts: pl.DataFrame, across_parts: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
-    """Return all overtaken deliveries: the blocks that a higher block overtook, as found by Spark.
-
-    A delivery of another block was overtaken by its own block only, so its part found it.
-    """
-    alone = within_parts.with_columns(_block()).join(entangled, _BLOCK, how="anti")
-    several = across_parts.with_columns(_block()).join(entangled, _BLOCK, how="semi")
-    return pl.concat([alone, several]).drop("block")
 
 
 def _until(rows: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
@@ -93,12 +115,10 @@ def _until(rows: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def reordered(out_of_order: pl.DataFrame) -> pl.DataFrame:
+def reordered(summarized: pl.DataFrame) -> pl.DataFrame:
     """Return rows of REORDERED."""
-    behind = pl.col("overtaken_by") - pl.col("seq")
-    return out_of_order.group_by("destination", "subscription", "producer").agg(
-        pl.len().cast(pl.Int64).alias("reordered"), behind.max().alias("furthest")
-    )
+    by_producer = summarized.group_by("destination", "subscription", "producer")
+    return by_producer.agg(pl.sum("alike").alias("reordered"), pl.max("furthest"))
 
 
 def _block() -> pl.Expr:

@@ -12,7 +12,7 @@ from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_
 from analysis.messages import accounting, deliveries, examples, left_behind, order
 from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
 from analysis.messages.part import Part
-from records.merged_tables import BLOCKS, OVERTAKEN_IN_OVERLAPS
+from records.merged_tables import BLOCKS, OVERTAKEN, OVERTAKEN_IN_OVERLAPS
 from records.messages import Destinations, FirstReceiptSpread
 from records.results import REORDERED
 from records.schemas import UNKNOWN
@@ -33,12 +33,12 @@ class MessagesTopic:
     def tables(self, run: Run) -> dict[str, RowsOfPart]:
         several: dict[str, RowsOfPart] = (
             {BLOCKS: _blocks} if run.parts > 1 else {}
-        )  # with one part, `overtaken` finds all
+        )  # with one part, `overtaken` finds and counts all
         return several | {
             "counts": _counts,
             "outcomes": _outcomes,
             "examples": _examples,
-            "overtaken": _overtaken,
+            OVERTAKEN: _overtaken,
             "left_behind": _left_behind,
             "refused": _refused,
             "foreign_leftovers": _foreign_leftovers,
@@ -84,13 +84,13 @@ def _unsent(left: pl.DataFrame) -> int:
 
 
 def _out_of_order(run: Run, merged: MergedTables) -> pl.DataFrame:
-    """Return first deliveries of the whole run that were received out of order."""
-    within_parts = merged["overtaken"]
+    """Return a few first deliveries that were received out of order, with the numbers of all (`order.summarized`)."""
+    within_parts = merged[OVERTAKEN]
     if BLOCKS not in merged or (entangled := merged[BLOCKS]).is_empty():
         return within_parts
     in_overlaps = partial(_in_overlaps, overlaps=order.overlaps(entangled))
     across_parts = run.compute("messages: order across parts", {OVERTAKEN_IN_OVERLAPS: in_overlaps})
-    return order.together(within_parts, across_parts[OVERTAKEN_IN_OVERLAPS], entangled)
+    return pl.concat([within_parts, across_parts[OVERTAKEN_IN_OVERLAPS]])
 
 
 def _counts(part: Part) -> pl.DataFrame:
@@ -110,7 +110,8 @@ def _examples(part: Part) -> pl.DataFrame:
 
 
 def _overtaken(part: Part) -> pl.DataFrame:
-    return order.overtaken(part.firsts)
+    overtaken = order.overtaken(part.firsts, part.run.faults)
+    return overtaken if part.run.parts > 1 else order.summarized(overtaken)
 
 
 def _blocks(part: Part) -> pl.DataFrame:
@@ -119,7 +120,7 @@ def _blocks(part: Part) -> pl.DataFrame:
 
 def _in_overlaps(part: Part, overlaps: pl.DataFrame) -> pl.DataFrame:
     messages = order.messages_in_overlaps(part.receipts, overlaps)
-    return order.in_overlaps(part.narrowed(messages).firsts, overlaps)
+    return order.in_overlaps(part.narrowed(messages).firsts, overlaps, part.run.faults)
 
 
 def _left_behind(part: Part) -> pl.DataFrame:

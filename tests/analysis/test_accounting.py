@@ -52,7 +52,7 @@ def counted(
     became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), places, searched=searched)
     disorder, strange = order.overtaken(deliveries.first(delivered)), deliveries.strangers(arrived)
     marked = expectations.marked(delivered, held)
-    rows = [counts(expected, became, marked, strange), count_reordered(disorder)]
+    rows = [counts(expected, became, marked, strange), count_reordered(order.summarized(disorder))]
     result = with_derived(added_up(pl.concat(rows, how="diagonal")))
     return {
         (row["destination"], row["subscription"]): {name: row[name] for name in COUNTS} for row in result.to_dicts()

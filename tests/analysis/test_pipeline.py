@@ -13,17 +13,27 @@ from pyspark.sql import SparkSession
 
 from analysis import pipeline, tables
 from analysis.events.run import RowsOfPart
+from analysis.events.timeline import FaultSpan
+from analysis.faults import harm
 from analysis.messages import order
 from analysis.messages.part import Part
 from analysis.pipeline import RunLocations
-from analysis.tables import CELLS, Merged, MergedRows, add_up, merged, packed, typed
+from analysis.tables import CELLS, Merged, MergedRows, add_up, merged, packed
+from records import merged_tables
 from records.errors import RunUnwritable
-from records.merged_tables import BLOCKS, DISTRIBUTION_TYPE, MERGED_TABLES, OVERTAKEN_IN_OVERLAPS, MergedTable
+from records.merged_tables import (
+    BLOCKS,
+    DISTRIBUTION_TYPE,
+    MERGED_TABLES,
+    OVERTAKEN,
+    OVERTAKEN_IN_OVERLAPS,
+    MergedTable,
+)
 from records.parts import SEQS_PER_BLOCK
 from records.percentiles import SHARES, quantiles_ns
 from records.results import RESULT_TABLES
 from tests.analysis.runs import due_of, make, receive, send
-from tests.analysis.topics import facts_of, merged_here, ordered, overtaken_blocks
+from tests.analysis.topics import facts_of, merged_here, ordered
 
 PARTS = 8
 RANDOM_VALUES = {
@@ -61,21 +71,24 @@ def in_order(rows: pl.DataFrame) -> list[tuple[object, ...]]:
     return sorted(rows.rows(), key=repr)
 
 
+def random_rows_of_all_parts(name: str) -> pl.DataFrame:
+    table = MERGED_TABLES[name]
+    return merged(table, pl.concat(random_rows(number, table) for number in range(PARTS)))
+
+
 def expected(name: str) -> list[tuple[object, ...]]:
     """Return the histograms of distributions."""
-    table = MERGED_TABLES[name]
-    return in_order(merged(table, pl.concat(random_rows(number, table) for number in range(PARTS))))
+    return in_order(random_rows_of_all_parts(name))
 
 
 def expected_result(name: str) -> list[tuple[object, ...]]:
     """Compute figures of distributions from the buckets in plain Python, like `records.percentiles`."""
     table = MERGED_TABLES[name]
-    if name in (BLOCKS, OVERTAKEN_IN_OVERLAPS):
-        rows = merged(table, pl.concat(random_rows(number, table) for number in range(PARTS)))
-        return in_order(ordered(name, rows))
+    if name in (BLOCKS, OVERTAKEN, OVERTAKEN_IN_OVERLAPS):
+        return in_order(ordered({each: random_rows_of_all_parts(each) for each in (name, BLOCKS)})[name])
     if not table.is_distribution:
         return expected(name)
-    rows = merged(table, pl.concat(random_rows(number, table) for number in range(PARTS)))
+    rows = random_rows_of_all_parts(name)
     keys = [key for key in table.keys if key != "bucket"]
     results = []
     for values in set(rows.select(keys).rows()):
@@ -179,55 +192,66 @@ def test_spark_merges_all_tables_and_parts_write_their_own(
     assert [pq.read_table(path)["count"].to_pylist() for path in written] == [[8]] * PARTS
 
 
-def random_blocks(part: Part) -> pl.DataFrame:
-    """Rows of few streams with many blocks that mostly arrived in order."""
-    chance = random.Random(part.number)
-    rows = []
-    for producer in range(4):
-        for block in range(part.number, 24, 2):
-            first_ns = block * 100 + chance.choice([0, 0, 0, 50, 150, -250])
-            stream = {"consumer": 1, "producer": producer, "destination": "queue://q", "subscription": "q"}
-            times = {"first_ns": first_ns, "last_ns": first_ns + chance.randrange(120), "after_ns": None}
-            rows.append({**stream, "block": block, **times})
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-@pytest.mark.spark
-def test_a_window_finds_the_blocks_that_a_higher_one_overtook(spark: SparkSession, tmp_path: Path) -> None:
-    facts = facts_of(make(tmp_path, lambda recorder: send(recorder, 1, due_of(1))), 2)
-    found = pipeline.compute(spark, facts, {BLOCKS: random_blocks, "flaps": _one}, RunLocations(None, tmp_path))
-    table = MERGED_TABLES[BLOCKS]
-    parts = [typed(table, random_blocks(Part(facts, number))) for number in range(2)]
-    expected_blocks = overtaken_blocks(merged(table, pl.concat(parts)))
-    assert 10 < expected_blocks.height < 86
-    assert in_order(found[BLOCKS]) == in_order(expected_blocks)
-    assert found["flaps"]["flaps"].to_list() == [2]
-
-
 def random_arrivals(part: Part) -> pl.DataFrame:
-    """First deliveries of few streams that mostly arrived in order."""
+    """First deliveries of few streams that mostly arrived in order, four of each block."""
     chance = random.Random(part.number)
     rows = []
     for producer in range(4):
-        for seq in range(part.number, 60, 2):
-            stream = {"consumer": 1, "producer": producer, "destination": "queue://q", "subscription": "q"}
-            received_ns = seq * 100 + chance.choice([0, 0, 0, 100, 250, -300])
-            values = {"from_broker": "a", "due_ns": seq, "received_ns": received_ns, "overtaken_by": None}
-            rows.append({**stream, "seq": seq, **values})
-    return pl.DataFrame(rows, infer_schema_length=None)
+        for number in range(240):
+            if number // 4 % 2 == part.number:
+                stream = {"consumer": 1, "producer": producer, "destination": "queue://q", "subscription": "q"}
+                received_ns = number * 100 + chance.choice([0, 0, 0, 100, 250, -300])
+                values = {"from_broker": "a", "due_ns": number, "received_ns": received_ns}
+                rows.append({**stream, "seq": number * SEQS_PER_BLOCK // 4, **values})
+    return pl.DataFrame(rows, schema_overrides={"consumer": pl.Int32, "producer": pl.Int32})
+
+
+FAULTS = tuple(FaultSpan(number, "kill", "a", number * 5_000, number * 5_000 + 100) for number in (1, 2))
+
+
+def blocks_of(part: Part) -> pl.DataFrame:
+    return order.blocks(random_arrivals(part))
+
+
+def overtaken_of(part: Part) -> pl.DataFrame:
+    return order.overtaken(random_arrivals(part), FAULTS)
+
+
+def in_overlaps_of(part: Part, overlaps: pl.DataFrame) -> pl.DataFrame:
+    return order.in_overlaps(random_arrivals(part), overlaps, FAULTS)
 
 
 @pytest.mark.spark
-def test_a_window_finds_messages_that_a_higher_seq_overtook(spark: SparkSession, tmp_path: Path) -> None:
+def test_windows_find_and_count_what_a_higher_seq_overtook(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merged_tables, "MOST_OVERTAKEN", 20)
+    monkeypatch.setattr(pipeline, "MOST_OVERTAKEN", 20)
     facts = facts_of(make(tmp_path, lambda recorder: send(recorder, 1, due_of(1))), 2)
-    asked = {OVERTAKEN_IN_OVERLAPS: random_arrivals, "flaps": _one}
-    found = pipeline.compute(spark, facts, asked, RunLocations(None, tmp_path))
-    table = MERGED_TABLES[OVERTAKEN_IN_OVERLAPS]
-    arrived = pl.concat(typed(table, random_arrivals(Part(facts, number))) for number in range(2))
-    expected_rows = order.overtaken(arrived)
-    assert 20 < expected_rows.height < 200
-    assert in_order(found[OVERTAKEN_IN_OVERLAPS].select(expected_rows.columns)) == in_order(expected_rows)
-    assert found["flaps"]["flaps"].to_list() == [2]
+    places = RunLocations(None, tmp_path)
+
+    def compute(tables: Mapping[str, RowsOfPart]) -> Mapping[str, pl.DataFrame]:
+        return pipeline.compute(spark, facts, tables, places)
+
+    arrived = pl.concat(random_arrivals(Part(facts, number)) for number in range(2))
+    truth = order.overtaken(arrived, FAULTS)
+    first = compute({BLOCKS: blocks_of, OVERTAKEN: overtaken_of, "flaps": _one})
+    assert first["flaps"]["flaps"].to_list() == [2]
+    assert 10 < first[BLOCKS].height < 240
+    in_overlaps = partial(in_overlaps_of, overlaps=order.overlaps(first[BLOCKS]))
+    second = compute({OVERTAKEN_IN_OVERLAPS: in_overlaps, "flaps": _one})
+    found = pl.concat([first[OVERTAKEN], second[OVERTAKEN_IN_OVERLAPS]])
+    assert first[OVERTAKEN].height
+    assert found.height < truth.height
+    assert in_order(order.reordered(found)) == in_order(order.reordered(order.summarized(truth)))
+    assert harm.reordered(found) == harm.reordered(order.summarized(truth))
+    assert len(harm.reordered(found)) == 2
+    earliest = truth.sort("due_ns", "seq").group_by(order.STREAM).head(20).select("producer", "seq", "overtaken_by")
+    assert (
+        set(earliest.rows())
+        <= set(found.select("producer", "seq", "overtaken_by").rows())
+        <= set(truth.select("producer", "seq", "overtaken_by").rows())
+    )
 
 
 def _one(_part: Part) -> pl.DataFrame:

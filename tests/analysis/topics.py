@@ -7,9 +7,10 @@ import pyarrow as pa
 
 from analysis.events.run import Compute, MergedTables, RowsOfPart, Run, Topic, TopicResults, as_table
 from analysis.jobs import TOPICS, conclude
+from analysis.messages import order
 from analysis.messages.part import Part, RunFacts
 from analysis.tables import TABLE, Merged, MergedRows, figures_of, packed
-from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, OVERTAKEN_IN_OVERLAPS, STREAM
+from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, OVERTAKEN, OVERTAKEN_IN_OVERLAPS, STREAM
 from records.reader import inspect, seal
 from records.results import WRITTEN_BY_PARTS, added_up
 from records.rundir import RunDirectory
@@ -37,7 +38,7 @@ def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] 
 
 def merged_here(rows: MergedRows, names: tuple[str, ...]) -> Merged:
     """Return the merged rows of these tables as Spark's plan returns them."""
-    everything = packed({name: ordered(name, rows[name]) for name in names})
+    everything = packed(ordered({name: rows[name] for name in names}))
     if HISTOGRAM in everything.schema.names:
         place = everything.schema.names.index(HISTOGRAM)
         figures = figures_of(everything[TABLE].combine_chunks(), everything[HISTOGRAM].combine_chunks())
@@ -45,10 +46,17 @@ def merged_here(rows: MergedRows, names: tuple[str, ...]) -> Merged:
     return Merged(everything, names)
 
 
-def ordered(name: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the merged rows of a table after the windows of Spark's plan."""
-    orders = {BLOCKS: overtaken_blocks, OVERTAKEN_IN_OVERLAPS: overtaken_messages}
-    return orders[name](rows) if name in orders else rows
+def ordered(rows: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Return the merged rows of tables after the windows of Spark's plan."""
+    found = dict(rows)
+    if BLOCKS in rows:
+        found[BLOCKS] = overtaken_blocks(rows[BLOCKS])
+        if OVERTAKEN in rows:
+            alone = rows[OVERTAKEN].join(found[BLOCKS], [*STREAM, "block"], how="anti", nulls_equal=True)
+            found[OVERTAKEN] = order.summarized(alone)
+    if OVERTAKEN_IN_OVERLAPS in rows:
+        found[OVERTAKEN_IN_OVERLAPS] = order.summarized(overtaken_messages(rows[OVERTAKEN_IN_OVERLAPS]))
+    return found
 
 
 def overtaken_blocks(blocks: pl.DataFrame) -> pl.DataFrame:
@@ -62,7 +70,7 @@ def overtaken_messages(firsts: pl.DataFrame) -> pl.DataFrame:
     """Return the first deliveries that a higher seq of their stream overtook, with overtaken_by."""
     highest_before = pl.col("seq").cum_max().forward_fill().shift(1).over([*STREAM])
     with_highest = firsts.sort("received_ns", "seq").with_columns(highest_before.alias("overtaken_by"))
-    return with_highest.filter(pl.col("seq") < pl.col("overtaken_by"))
+    return with_highest.filter((pl.col("seq") < pl.col("overtaken_by")) & (pl.col("alike") > 0))
 
 
 def facts_of(directory: RunDirectory, parts: int) -> RunFacts:
