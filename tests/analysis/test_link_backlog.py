@@ -1,6 +1,6 @@
 """Checks the backlog of links in each second: in their own queues, in queues that they read, and in bridges."""
 
-from analysis.messages.order import overtaken, reordered
+from analysis.messages.order import overtaken, reordered, summarized
 from analysis.network.resources import link_backlog
 from tests.analysis.rows import LOAD_FROM_MS, QUEUE, TIMELINE, Row, frame, sample, table
 
@@ -49,5 +49,5 @@ def test_messages_out_of_order_are_counted_for_each_producer() -> None:
         "producer int, seq bigint, consumer int, destination string, subscription string, received_ns bigint, "
         "copy int, from_broker string, due_ns bigint",
     )
-    rows = reordered(overtaken(deliveries)).iter_rows()
+    rows = reordered(summarized(overtaken(deliveries))).iter_rows()
     assert sorted(rows) == [(QUEUE, "orders", 1, 2, 4), (QUEUE, "orders", 3, 1, 1)]

@@ -151,7 +151,9 @@ def test_a_producer_that_never_sent_is_named() -> None:
 
 
 def test_a_message_missing_in_the_middle_is_never_sent() -> None:
-    rows = pl.DataFrame([(1, seq, WARM_UP_NS) for seq in range(230) if seq != 50], ["producer", "seq", "due_ns"])
+    rows = pl.DataFrame(
+        [(1, seq, WARM_UP_NS) for seq in range(230) if seq != 50], ["producer", "seq", "due_ns"], orient="row"
+    )
     of_one = members().filter(pl.col("user") == 1)
     assert sum(unsent(INFO, of_one, sent_by_producer(rows)).by_second.values()) == 1
 
