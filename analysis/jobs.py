@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from records.errors import UserError
@@ -114,6 +115,7 @@ def _analysed(
             require_listed_events(directory)
         seal(directory)
         sealing = inspect(directory)
+        pa.system_memory_pool().release_unused()  # the footers of a long run's files took tens of megabytes
     if not any(directory.path.glob("streams/*/*")):  # no process writes events any longer
         directory.remove_unfinished()
     read = digests(directory.path, read_files(directory))
@@ -182,6 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--event-log", metavar="FOLDER", help="folder for the log that Spark's history server shows")
     options = parser.parse_args(arguments)
     escape_unprintable()
+    pa.set_memory_pool(pa.system_memory_pool())  # Arrow's default pool keeps freed memory, and the driver reads little
     try:
         if len(options.runs) == 1:
             return _analyse_and_print(options.runs[0], options.master, _tell, options.event_log)
