@@ -89,6 +89,9 @@ TRIALS = {
     "sync_cost": Trial(("never", *TRIAL_OPTIONS), "single, 16 producers: every write synced (A), never (B)"),
 }
 
+NIGHTLY_TRIALS = ("core_speed", "earlier_commit", "pacing")
+"""They share their measuring code with the other trials, and take 20 s or more each."""
+
 
 def output_of(module: str, *arguments: str) -> str:
     command = [sys.executable, "-W", "ignore", "-m", f"benchmarks.{module}", *arguments]
@@ -124,7 +127,14 @@ def test_a_script_has_help_and_refuses_a_wrong_argument_in_one_sentence(module: 
 
 @pytest.mark.brokers
 @pytest.mark.parametrize(
-    "module", [pytest.param(name, marks=pytest.mark.amqp if name == "amqp_speed" else ()) for name in TRIALS]
+    "module",
+    [
+        pytest.param(
+            name,
+            marks=[pytest.mark.amqp] * (name == "amqp_speed") + [pytest.mark.nightly] * (name in NIGHTLY_TRIALS),
+        )
+        for name in TRIALS
+    ],
 )
 def test_a_script_runs_at_a_small_size(module: str) -> None:
     trial = TRIALS[module]
@@ -133,6 +143,7 @@ def test_a_script_runs_at_a_small_size(module: str) -> None:
 
 @pytest.mark.brokers
 @pytest.mark.amqp
+@pytest.mark.nightly
 def test_amqp_users_run_next_to_proton_at_a_small_size() -> None:
     assert "| CPU per message |" in output_of("amqp_speed", "proton-durable", *TRIAL_OPTIONS)
 

@@ -37,7 +37,13 @@ def aborted_run(runs: Path, *arguments: str) -> RunOutcome:
     return make_run("scenarios/steady.py", *load, *ends, *arguments, runs=runs)
 
 
-@pytest.fixture(scope="module", params=[(), ("--processes", "2")], ids=["one process", "two workers"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((), id="one process", marks=pytest.mark.nightly),
+        pytest.param(("--processes", "2"), id="two workers"),
+    ],
+)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     return aborted_run(tmp_path_factory.mktemp("abort") / "runs", *request.param)
 

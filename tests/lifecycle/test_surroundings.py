@@ -114,7 +114,7 @@ def test_a_variable_that_breaks_every_run_is_rejected(tmp_path: Path, variable: 
 
 @pytest.mark.spark
 @pytest.mark.brokers
-@pytest.mark.parametrize("protocol", ["stomp", "openwire"])
+@pytest.mark.parametrize("protocol", ["stomp", pytest.param("openwire", marks=pytest.mark.nightly)])
 def test_real_brokers_start_in_any_locale_and_folder(tmp_path: Path, protocol: str) -> None:
     folder = tmp_path / "größe"
     folder.mkdir()
