@@ -37,6 +37,20 @@ def wordings(text: str) -> list[str]:
     return [" ".join(found.group().split()) for found in FOUND.finditer(CODE.sub("X", text))]
 
 
+def broken_layout(docstring: str) -> list[str]:
+    r"""Return the lines that look as if a reflow had joined them, or that the next one will join.
+
+    click keeps the lines of a paragraph only if ``\b`` is alone on its first line. Diagrams and aligned lists are
+    indented.
+    """
+    broken: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", docstring):
+        lines = paragraph.split("\n")
+        kept = lines[0].strip(" ") == "\b"
+        broken += [line for line in lines[kept:] if "\b" in line or (not kept and re.match(r"\S.*? {3}", line))]
+    return broken
+
+
 def texts_by_file(room: str) -> dict[Path, str]:
     if room == "docs":
         return {path: (ROOT / path).read_text("utf-8") for path in files() if path.suffix == ".md"}
@@ -63,3 +77,26 @@ def test_foreign_wordings_are_rare(room: str) -> None:
 )
 def test_a_foreign_wording_is_found(text: str, count: int) -> None:
     assert len(wordings(text)) == count
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "benchmarks", "tests"])
+def test_lists_and_diagrams_keep_their_lines(room: str) -> None:
+    """The docstrings in topologies/catalogue are exempt: their diagrams are whole paragraphs that docs/ quotes."""
+    paths = [path for path in python_files(room) if path.parts[:2] != ("topologies", "catalogue")]
+    broken_by_file = {
+        str(path): found for path in paths for text in docstrings(parsed(path)) if (found := broken_layout(text))
+    }
+    assert broken_by_file == {}, "put \\b alone on a line, and indent diagrams and aligned lists by 4 spaces"
+
+
+@pytest.mark.parametrize(
+    ("docstring", "broken"),
+    [
+        ("Draw.\n\n\b Start a run:\n  locust", ["\b Start a run:"]),
+        ("Draw.\n\n\b\nbroker     files", []),
+        ("Draw.\n\nbroker     files\n    compose    a folder", ["broker     files"]),
+        ("Draw.\n\n    broker     files\n    compose    a folder", []),
+    ],
+)
+def test_joined_or_unindented_lines_are_found(docstring: str, broken: list[str]) -> None:
+    assert broken_layout(docstring) == broken
