@@ -1,9 +1,9 @@
 """Measures the STOMP users of this project: a Locust runner with one producer and one consumer.
 
 It reads the password from standard input, and prints one line of JSON (`benchmarks.stopwatch`). The users work as in a
-scenario, including Locust's request events and statistics. Only the brokers, the proof, the drain and the analysis are
-left out. With a RATE of 0 all messages are due at once, so the producer is always late and sends as fast as it can.
-``unrecorded``: the recorder discards everything.
+scenario, including Locust's request events and statistics. They connect to a broker that is already running. Proving
+paths, draining queues and the analysis are left out. With a RATE of 0 all messages are due at once, so the producer is
+always late and sends as fast as it can. ``unrecorded``: the recorder discards everything.
 """
 
 from locust.env import Environment  # isort: skip  # first: it makes gevent patch the modules that the others import

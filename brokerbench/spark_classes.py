@@ -1,4 +1,4 @@
-"""Stores the classes that Spark loads in one archive that Java maps, so that each analysis starts seconds sooner.
+"""Creates a class data sharing (CDS) archive of the classes that Spark loads: each analysis starts seconds earlier.
 
 `make` runs ``python -m brokerbench.spark_classes`` once after it has installed Spark. It takes 20 s, and 160 MB in
 .venv. The analysis ignores the archive if it is missing, or was made with another Java or Spark

@@ -1,4 +1,7 @@
-"""Interprets brokers' answers for every protocol: errors for refused clients, and the path of a message."""
+"""Turns brokers' error messages into the errors that users see, in the same words for every protocol.
+
+Also counts the hops in a message's broker path.
+"""
 
 import itertools
 import time

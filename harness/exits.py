@@ -1,4 +1,4 @@
-"""Keeps user code from ending the process, as `sys.exit()` there would end it with status 0 and no verdict.
+"""Prevents user code from ending the process: `sys.exit()` in a user class would end it with status 0 and no verdict.
 
 gevent passes SystemExit and KeyboardInterrupt from any greenlet to the main greenlet. During a run they are reported as
 a problem instead, which ends the run. From the main greenlet and from signal handlers they still end the process.

@@ -1,6 +1,7 @@
 """`Scenario`: a frozen value with the users, the load, the faults and the checks of a run.
 
-A scenario names client groups, never brokers, so it runs on every topology.
+Its load is a `Hold`, `Steps`, `Search` or `AddClients`. A `NeededLink` is a link that the topology must have. A
+scenario names client groups, never brokers, so it runs on every topology.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
-"""The conditions of ``--abort-on``: plain values over figures that are known while a load runs, and what broke them.
+"""The conditions of ``--abort-on`` (`AbortCondition`), and the figures that they can use during a load.
 
-run.json has the conditions that ended a load, so that no later analysis reports an aborted run as passed.
+run.json has the conditions that ended a load (`Abort`), so that no later analysis reports an aborted run as passed.
 """
 
 import operator

@@ -1,4 +1,4 @@
-"""A check: a condition that a run must meet to pass, as a plain value over the figures of summary.json.
+"""A check: a condition on one figure of summary.json that a run must meet to pass.
 
 Checks are written to run.json, so the analysis of a stored run does not need the scenario.
 """

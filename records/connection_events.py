@@ -1,4 +1,4 @@
-"""Causes for the end of a connection, and the values of a row of `connections`."""
+"""A row of the event table `connections` (`ConnectionEvent`), and the reasons why a connection can end (`Cause`)."""
 
 from enum import StrEnum
 from typing import NamedTuple

@@ -27,7 +27,7 @@ def digests(folder: Path, files: Iterable[Path]) -> dict[str, str]:
 
 
 def write_list(path: Path, digest_by_name: Mapping[str, str]) -> None:
-    """Write a list, whole or not at all. Raises RunUnwritable."""
+    """Write a list atomically. Raises RunUnwritable."""
     lines = [_line(name, digest) for name, digest in digest_by_name.items()]
     text = "".join(lines).encode("utf-8", "surrogateescape")
     replace_whole(path, lambda unfinished: unfinished.write_bytes(text))

@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and provides locks between processes."""
+"""Writes files atomically, and provides locks between processes."""
 
 import errno
 import os

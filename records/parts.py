@@ -2,8 +2,9 @@
 
 A message's sends, receipts and leftovers are in the part of the same number, regardless of the process that recorded
 them. A part consists of blocks: some thousand consecutive seqs of neighboring producers, which were due at about the
-same time. So few parts contain messages of the same second, and a part's counts by second are few. With half as many
-parts, each is two of them joined, so files that were divided into different numbers of parts fit together.
+same time. So few parts contain messages of the same second, and a part's counts by second are few. The number of parts
+is a power of two. If it is halved, each new part is the union of two old parts, so files with different numbers of
+parts can be read together.
 """
 
 from typing import Any

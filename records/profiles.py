@@ -1,6 +1,6 @@
 """The profiles of a run's brokers, from their Java Flight Recorder recordings: ``profiles.json`` in the run's folder.
 
-Execution samples and lock waits are of the load. Pauses of the garbage collector are of the whole recording.
+Execution samples and lock waits cover the load; garbage collector pauses cover the whole recording.
 """
 
 import json

@@ -123,7 +123,7 @@ class RunDirectory:
         return path
 
     def write_run(self, info: RunInfo) -> None:
-        """Write run.json whole or not at all: a reader sees the old or the new version. Raises RunUnwritable."""
+        """Write run.json atomically: a reader sees the old or the new version. Raises RunUnwritable."""
         text = encode(info)
         try:
             try:

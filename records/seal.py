@@ -73,7 +73,7 @@ class FileCheck:
 
 
 def write_seal(directory: RunDirectory, seal: Seal) -> None:
-    """Write the seal, whole or not at all. Raises RunUnwritable."""
+    """Write the seal atomically. Raises RunUnwritable."""
     files = {name: asdict(seal.files[name]) for name in sorted(seal.files)}
     content = {"run_id": seal.run_id, "run_sha256": seal.run_sha256, "files": files}
     text = json.dumps({**content, "sha256": digest_of(content)}, indent=1) + "\n"

@@ -1,7 +1,7 @@
 """Turns the streams of one table into sealed Parquet files, divided by message.
 
 The file at its final path is always complete: it is written next to it, verified, and then moved. If a stream did not
-end properly, its file contains a sentence about that.
+end properly, the metadata of its file says so.
 """
 
 import os

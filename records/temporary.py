@@ -1,7 +1,8 @@
-"""Makes temporary folders that end with their process: the next process removes the folders of a killed one.
+"""Makes temporary folders, and removes the folders of processes that have ended.
 
 A folder contains a file that its process keeps locked. The system releases the lock however the process ends, so a
-folder whose file exists and is not locked belongs to no process.
+folder whose file exists and is not locked belongs to no process. If a process ends without removing its folder, the
+next process that makes a folder with the same prefix removes it.
 """
 
 import os

@@ -1,1 +1,1 @@
-"""The command `brokerbench nightly`: makes the runs of a plan, compares them with its reference, and checks gates."""
+"""The command `brokerbench nightly`: makes a plan's runs, compares candidates with the reference, and checks gates."""

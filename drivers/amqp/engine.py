@@ -1,4 +1,4 @@
-"""Calls proton's engine cheaply on the hot path: once per message.
+"""Fast access to proton's engine for the operations that every message needs.
 
 It calls the functions below proton's objects (module ``cproton``). One event as an object creates five more objects;
 this took more than half of the CPU of a send. Rare operations use the objects. A transfer here is the engine's own

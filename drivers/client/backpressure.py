@@ -11,10 +11,11 @@ late by the same amount, even if brokers hold the producer back afterwards. Sent
 earlier.
 
 Messages that were due while brokers held the producer back are sent late, one after the other. A broker may accept them
-slowly, so each of these writes releases the next message. Later messages have no excuse: a slow generator is late.
+slowly, so each of these writes releases the next message. If a message that was due later is late, the generator was
+too slow.
 
-Until this message is sent, the producer *catches up*. It may take as long as it was held back: if it is not done by
-then, the generator itself is too slow.
+The producer *catches up* until it has sent all messages that became due while it was held back. It may take as long as
+it was held back: if it is not done by then, the generator itself is too slow.
 
 The Java loop has the same rule: drivers/java/brokerbench/Readiness.java.
 

@@ -1,7 +1,7 @@
 """Holds the connections of users: one each, shared ones from a pool, or one per message.
 
-The modes have the names that ``--connections`` accepts. Code that drives users asks for a `PooledClient` (`session`): a
-user's handle on a client, which is exclusive or shared.
+The modes have the names that ``--connections`` accepts. A user gets a `PooledClient` from its session: a handle on a
+client that is exclusive or shared.
 """
 
 import threading

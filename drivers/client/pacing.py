@@ -1,7 +1,6 @@
-"""Keeps producers to their schedules (`records.send_schedule`), regardless of slow brokers.
+"""Waits for the due time of a message, and counts the slots of a schedule that have not begun.
 
-A delayed generator sends the missed slots as fast as it can. The latency of every message counts from its due time.
-Messages that were due but not sent by the end of the load are counted: no message is dropped silently.
+The loop that keeps a schedule is `drivers.client.schedule_loop`.
 """
 
 from collections.abc import Callable

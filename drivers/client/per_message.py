@@ -1,4 +1,4 @@
-"""Sends each message over a new connection, like functions in a cloud.
+"""Sends each message over a new connection, as serverless functions do.
 
 For each message it connects, sends, waits for the broker's answer and disconnects. The next message does not wait for
 that. A message counts as sent when its connection attempt begins: connecting is part of the sending, not a delay of the

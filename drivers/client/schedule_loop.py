@@ -1,5 +1,8 @@
 """Keeps a schedule in Python: sends each message when it is due, and late messages together.
 
+A delayed generator sends the missed slots as fast as it can. The latency of every message counts from its due time.
+Messages that were due but not sent by the end of the load are counted: no message is dropped silently.
+
 The base of `Producer` and `PerMessageProducer`. The Java loop is drivers/java/brokerbench/Sender.java.
 """
 

@@ -1,6 +1,6 @@
 """Collects the brokers that a client learns of after its failover URI was written: from a file, or from a broker.
 
-These brokers come before the URI's brokers, and among them the brokers that a broker named come first.
+The client tries brokers that another broker named first, then brokers from the file, then the brokers of the URI.
 
 The file behind ``updateURIsURL`` (a URL, or a path) is read before every pass, as in the Java client. It contains URIs
 separated by commas; line ends are ignored. An unreadable file leaves the list unchanged. An entry that is not a URI, or

@@ -6,7 +6,8 @@
 
 All brokers share their queues and topics, as if every message were stored and forwarded (after ``delivery_delay_s``). A
 broker can be killed, frozen and restored; chosen messages can be dropped, duplicated, held back or corrupted; logins
-and destinations can be refused. This is the planted truth that the measuring code must find again.
+and destinations can be refused. Tests plant known faults with these controls, and check that the measuring code finds
+exactly these faults.
 
 One lock guards everything. Under the lock connections only receive callbacks; they run them on their own threads.
 """

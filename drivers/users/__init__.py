@@ -1,4 +1,4 @@
-"""The Locust users of a scenario: producers keep a fixed schedule, consumers receive what arrives."""
+"""The user classes that a locustfile subclasses: `ProducerUser` and `ConsumerUser`."""
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
 

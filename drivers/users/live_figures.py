@@ -1,7 +1,7 @@
 """Counts what ``--abort-on`` needs while a load runs: failed messages, and latencies of the load so far.
 
 They are counted as the analysis counts them: messages that were due since the counting began, in the buckets of
-`records.buckets`. Only further deliveries of a message differ, because each of them is counted here.
+`records.buckets`. One difference: repeated deliveries of a message are counted too.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The Locust users of a load: producers keep a schedule; consumers receive what arrives.
+"""Locust users: producers send on a schedule, or in a closed load after each answer; consumers receive messages.
 
 A scenario subclasses `ProducerUser` and `ConsumerUser`, names a client *group* (the topology defines where that group
 enters the network, and with which failover URI) and a destination. Locust starts, counts and stops the users; its own

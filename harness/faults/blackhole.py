@@ -1,6 +1,6 @@
 """Discards everything that a link carries, like a firewall that drops packets. Neither end is notified.
 
-    broker ──► link's proxy (accepts all bytes, forwards none, both ways) ──► broker        clients ──► both brokers
+broker ──► link's proxy (accepts all bytes, forwards none, both ways) ──► broker        clients ──► both brokers
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Cuts a link between brokers, like an unplugged cable whose ends notice it. Later it is mended.
 
-    broker ──► link's proxy ✗ (its connections are closed, new ones refused) ✗ broker          clients ──► both brokers
+broker ──► link's proxy ✗ (its connections are closed, new ones refused) ✗ broker          clients ──► both brokers
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Closes all client connections of a broker, like a firewall that was restarted. The broker keeps running.
 
-    client ✗ broker          the clients reconnect to this broker or to another one of their failover URI
+client ✗ broker          the clients reconnect to this broker or to another one of their failover URI
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Freezes a broker for a while, like a broker that hangs.
 
-    producer ──► broker (process stopped: its sockets stay open, nothing answers) ──► consumer
+producer ──► broker (process stopped: its sockets stay open, nothing answers) ──► consumer
 """
 
 from dataclasses import dataclass

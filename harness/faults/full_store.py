@@ -1,6 +1,6 @@
 """Makes a broker's store full for a while, as if messages had filled the disk. Later the old limit is restored.
 
-    producer ──► broker (its store is over its limit: it accepts no durable messages and blocks producers) ──► consumer
+producer ──► broker (its store is over its limit: it accepts no durable messages and blocks producers) ──► consumer
 """
 
 from collections.abc import Sequence

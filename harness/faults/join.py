@@ -1,4 +1,4 @@
-"""Lets an absent broker join the network, like a machine that is added. It may leave again later.
+"""Starts a broker that was absent, as if a machine were added to the network. With ``for``, the broker leaves again.
 
     broker-1 ---- broker-2              broker-1 ---- broker-2
                                  ──►           \\        /

@@ -1,6 +1,6 @@
 """Kills a broker, like a crash: it closes nothing gracefully. Later it is restarted with its old store.
 
-    producer ──✗ broker (its process is gone, its ports refuse) ✗── consumer
+producer ──✗ broker (its process is gone, its ports refuse) ✗── consumer
 """
 
 from dataclasses import dataclass

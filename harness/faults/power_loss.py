@@ -1,6 +1,6 @@
 """Cuts the power of a broker's machine: its disk keeps only flushed data. Later the machine is switched on again.
 
-    producer ──✗ broker (its process is gone) ──✗ disk (unwritten pages of the kernel are gone)
+producer ──✗ broker (its process is gone) ──✗ disk (unwritten pages of the kernel are gone)
 """
 
 import math

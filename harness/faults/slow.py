@@ -1,6 +1,6 @@
 """Makes a link slow for a while, like a congested line or a longer route. Later the old settings are restored.
 
-    broker ──► link's proxy (adds delay or limits bandwidth, both ways) ──► broker        clients ──► both brokers
+broker ──► link's proxy (adds delay or limits bandwidth, both ways) ──► broker        clients ──► both brokers
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Shuts a broker down, like an administrator. It closes its client connections. Later it is started again.
 
-    producer ◄── close ── broker (then its process is gone, its ports refuse) ── close ──► consumer
+producer ◄── close ── broker (then its process is gone, its ports refuse) ── close ──► consumer
 """
 
 from dataclasses import dataclass

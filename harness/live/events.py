@@ -1,4 +1,4 @@
-"""Lists the events of a run so far: where each of its phases began, and each stage of its faults. Pure."""
+"""Lists the events of the current run: the beginning of each phase, and each stage of a fault. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

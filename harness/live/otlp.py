@@ -2,8 +2,8 @@
 
 The metrics are those of `harness.live.metrics`, under the same names without the ending ``_total``, which a collector
 adds for Prometheus. The events (`harness.live.events`) are log records. OpenTelemetry's exporter is an optional
-package, so this module is only imported with ``--otlp``. A collector that fails never harms the run: one line in the
-log says so.
+package, so this module is only imported with ``--otlp``. A failing collector does not affect the run; the first failure
+is logged.
 """
 
 import logging

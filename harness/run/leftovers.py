@@ -1,7 +1,7 @@
 """Finds the messages that are left on brokers after the drain, including dead letters.
 
-Queues are browsed one after the other. A message that crosses a link during this time can be missed: it arrives at a
-queue after that queue was browsed, and leaves another queue before that one is browsed. So all queues are browsed again
+Queues are browsed one after the other. A message that crosses a link during this time can be missed: it can reach one
+queue just after that queue was browsed, and leave another queue just before its turn. So all queues are browsed again
 until a pass shows nothing new.
 
 A durable subscriber that moved to another broker leaves a subscription behind. The broker shows the messages of this

@@ -1,4 +1,4 @@
-"""Merges the recordings of the brokers after a run with ``--jfr``, and reads them by a Java program of ours."""
+"""After a run with ``--jfr``, merges each broker's recordings and extracts a profile from them with Profile.java."""
 
 import logging
 import os

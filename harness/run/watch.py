@@ -1,6 +1,7 @@
-"""Looks at brokers during a run: by their management interface, or directly where they are in memory.
+"""Reads queue depths, subscriptions and samples of the brokers during a run.
 
-A queue is browsed by the clients' protocol, or where that cannot, by the broker's management or another protocol.
+It reads them through Jolokia or, for in-memory brokers, directly. Queues are browsed with the clients' protocol. If it
+cannot browse, they are browsed through Jolokia or with another protocol.
 """
 
 import time
@@ -126,7 +127,7 @@ class ManagedWatch:
                 queues = self._queries[broker].figures(agent).queues
         except ManagementFailed:
             if serving(self._runtime, self._topology, broker, ASK_TIMEOUT_S):
-                return {}  # what it had is another's now, which is asked too
+                return {}  # its messages now belong to the broker that took over, which is queried separately
             raise
         return {queue: figures["depth"] for queue, figures in queues.items()}
 
@@ -149,7 +150,7 @@ class ManagedWatch:
                 return ask(agent)
         except ManagementFailed:
             if serving(self._runtime, self._topology, broker, ASK_TIMEOUT_S):
-                return []  # as of queues
+                return []  # as in `depths`
             raise
 
     def latest(self) -> Mapping[Series, CounterReadings]:
