@@ -1,8 +1,10 @@
 """A consumer's time per message: a fixed time, a uniform range, or an exponential distribution.
 
-5                 5 ms each
-2..8              uniformly distributed between 2 and 8 ms
-exponential(5)    exponentially distributed with a mean of 5 ms
+``--work-ms`` accepts:
+
+    5                 5 ms each
+    2..8              uniformly distributed between 2 and 8 ms
+    exponential(5)    exponentially distributed with a mean of 5 ms
 """
 
 import math

@@ -1,6 +1,8 @@
-"""Discards everything that a link carries, like a firewall that drops packets. Neither end is notified.
+"""Discards everything that a link carries, like a firewall that drops packets.
 
-broker ──► link's proxy (accepts all bytes, forwards none, both ways) ──► broker        clients ──► both brokers
+Neither end is notified:
+
+    broker ──► link's proxy (accepts all bytes, forwards none, both ways) ──► broker      clients ──► both brokers
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,8 @@
-"""Cuts a link between brokers, like an unplugged cable whose ends notice it. Later it is mended.
+"""Cuts a link between brokers, like an unplugged cable whose ends notice it.
 
-broker ──► link's proxy ✗ (its connections are closed, new ones refused) ✗ broker          clients ──► both brokers
+Later the link is mended. While it is cut:
+
+    broker ──► link's proxy ✗ (its connections are closed, new ones refused) ✗ broker      clients ──► both brokers
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,8 @@
-"""Closes all client connections of a broker, like a firewall that was restarted. The broker keeps running.
+"""Closes all client connections of a broker, like a firewall that was restarted.
 
-client ✗ broker          the clients reconnect to this broker or to another one of their failover URI
+The broker keeps running:
+
+    client ✗ broker          the clients reconnect to this broker or to another one of their failover URI
 """
 
 from collections.abc import Mapping, Sequence

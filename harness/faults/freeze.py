@@ -1,6 +1,8 @@
 """Freezes a broker for a while, like a broker that hangs.
 
-producer ──► broker (process stopped: its sockets stay open, nothing answers) ──► consumer
+While it is frozen:
+
+    producer ──► broker (process stopped: its sockets stay open, nothing answers) ──► consumer
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,8 @@
-"""Makes a broker's store full for a while, as if messages had filled the disk. Later the old limit is restored.
+"""Makes a broker's store full for a while, as if messages had filled the disk.
 
-producer ──► broker (its store is over its limit: it accepts no durable messages and blocks producers) ──► consumer
+Later the old limit is restored. While the store is full:
+
+    producer ──► broker (its store is over its limit: it accepts no durable messages and blocks producers) ──► consumer
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,8 @@
-"""Kills a broker, like a crash: it closes nothing gracefully. Later it is restarted with its old store.
+"""Kills a broker, like a crash: it closes nothing gracefully.
 
-producer ──✗ broker (its process is gone, its ports refuse) ✗── consumer
+Later it is restarted with its old store. While it is down:
+
+    producer ──✗ broker (its process is gone, its ports refuse) ✗── consumer
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,8 @@
-"""Cuts the power of a broker's machine: its disk keeps only flushed data. Later the machine is switched on again.
+"""Cuts the power of a broker's machine: its disk keeps only flushed data.
 
-producer ──✗ broker (its process is gone) ──✗ disk (unwritten pages of the kernel are gone)
+Later the machine is switched on again. While it has no power:
+
+    producer ──✗ broker (its process is gone) ──✗ disk (unwritten pages of the kernel are gone)
 """
 
 import math

@@ -1,6 +1,8 @@
-"""Makes a link slow for a while, like a congested line or a longer route. Later the old settings are restored.
+"""Makes a link slow for a while, like a congested line or a longer route.
 
-broker ──► link's proxy (adds delay or limits bandwidth, both ways) ──► broker        clients ──► both brokers
+Later the old settings are restored. While the link is slow:
+
+    broker ──► link's proxy (adds delay or limits bandwidth, both ways) ──► broker        clients ──► both brokers
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,8 @@
 """Starts a network connector or a broker connection by hand, as an operator does in the console.
 
-broker ──  (not started: nothing crosses)  ── broker   ──►   broker ──► broker
+Before and after:
+
+    broker ──  (not started: nothing crosses)  ── broker   ──►   broker ──► broker
 """
 
 from collections.abc import Collection, Sequence

@@ -1,6 +1,8 @@
-"""Shuts a broker down, like an administrator. It closes its client connections. Later it is started again.
+"""Shuts a broker down, like an administrator. It closes its client connections.
 
-producer ◄── close ── broker (then its process is gone, its ports refuse) ── close ──► consumer
+Later it is started again. At the shutdown:
+
+    producer ◄── close ── broker (then its process is gone, its ports refuse) ── close ──► consumer
 """
 
 from dataclasses import dataclass

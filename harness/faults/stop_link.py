@@ -1,6 +1,8 @@
 """Stops a network connector or a broker connection, as an operator does in the console, and starts it again.
 
-broker ──► connector (stopped: its bridge shuts down) ✗ broker          clients ──► both brokers
+While it is stopped:
+
+    broker ──► connector (stopped: its bridge shuts down) ✗ broker          clients ──► both brokers
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,11 @@
-"""Routes of the Brokers page, which only read.
+"""Routes of the Brokers page.
 
-GET  /brokerbench                      the page: phase, brokers, bridges, clients, faults, reports
-GET  /brokerbench/now                  the same as JSON; the page requests it every second
-GET  /brokerbench/metrics              the figures for Prometheus
-GET  /brokerbench/runs/<id>/report     a finished report
+All of them are read-only:
+
+    GET  /brokerbench                      the page: phase, brokers, bridges, clients, faults, reports
+    GET  /brokerbench/now                  the same as JSON; the page requests it every second
+    GET  /brokerbench/metrics              the figures for Prometheus
+    GET  /brokerbench/runs/<id>/report     a finished report
 """
 
 from collections.abc import Callable
