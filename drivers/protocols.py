@@ -116,7 +116,7 @@ def connector_of(protocol: str, trust: Trust) -> ClientConnector:
     """Return a connector for a protocol that crosses a network. ``memory`` has none: KeyError."""
     connector = _DRIVERS[protocol].connector
     if connector is None:
-        raise KeyError(f"protocol {protocol!r} has no connector of its own: the runtime of its brokers has it")
+        raise KeyError(f"protocol {protocol!r} has no connector here: the memory runtime creates it")
     return connector(trust)
 
 

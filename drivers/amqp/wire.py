@@ -112,7 +112,7 @@ class AmqpWire:
             while not self.reason:
                 self._turn()
         except Exception as error:  # our error or the library's: no other code would report it
-            self.lose(f"handling what the broker sent failed: {error!r}")
+            self.lose(f"error while handling data from the broker: {error!r}")
         finally:
             if self._socket is not None:
                 self._socket.close()

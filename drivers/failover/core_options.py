@@ -33,9 +33,9 @@ WHOLE_NUMBERS = frozenset(
     }
 )
 SUPPORTED = SWITCHES | NUMBERS | WHOLE_NUMBERS | {"connectionLoadBalancingPolicyClassName"}
-_SCHEDULE = "clients keep the run's own schedule"
+_SCHEDULE = "clients keep the schedule of the run"
 _ANSWER = "clients send ahead and record each answer"
-_WHO = "clients name themselves, so that the record tells them apart"
+_WHO = "brokerbench sets the client ids, to distinguish clients in the events"
 REFUSED: Mapping[str, str] = {
     "preAcknowledge": "a message would count as acknowledged before it is received",
     "blockOnDurableSend": _ANSWER,
@@ -50,8 +50,8 @@ REFUSED: Mapping[str, str] = {
     "incomingInterceptorList": "it names classes that this process does not have",
     "outgoingInterceptorList": "it names classes that this process does not have",
     "protocolManagerFactoryStr": "it names classes that this process does not have",
-    "user": "credentials never stand in a URI",
-    "password": "credentials never stand in a URI",
+    "user": "a URI must not contain credentials",
+    "password": "a URI must not contain credentials",
 }
 """Options that the library supports, and why a client of brokerbench cannot honor them."""
 

@@ -425,7 +425,7 @@ class Options:
         sets="producers.transaction_size",
     )
     """number of messages per transaction: a producer sends this number, commits, and waits for the broker; see
-    [drivers.md](drivers.md#outcomes-of-a-send). Default: the scenario's value, which is no transactions.
+    [drivers.md](drivers.md#outcomes-of-a-send). Default: the scenario's value (0: no transactions).
     """
     time_to_live_s: float | None = option(
         "--ttl",

@@ -359,7 +359,7 @@ def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterato
 def _sentence(topology: Topology, destination: str, stopped: Sequence[Path], and_more: str) -> str:
     path = stopped[0]
     more_pairs = f" (nor between {len(stopped) - 1} more pairs of brokers)" if stopped[1:] else ""
-    links = ", ".join(  # of the hops that the destination cannot take even on their own
+    links = ", ".join(  # links of the hops that the destination cannot cross even alone, as a path of one link
         f"link {link.name!r}"
         for hop in pairwise(path.route)
         if not topology.reaches(*hop, destination)

@@ -440,7 +440,8 @@ class RunController:
     def stop(self) -> None:
         """Handle the web UI's stop button. The run ends early, but regularly, at the user's request.
 
-        It counts as interrupted only if it could not answer its question yet: its load or a fault was still to come.
+        The run counts as interrupted only if its load had not begun or a fault was not yet over, so that it could not
+        answer its question.
         """
         if self._beginning:
             self.interrupt()
