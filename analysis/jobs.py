@@ -41,7 +41,7 @@ from analysis.stored_run import StoredRun, name_of, usable_uri
 from records.analysis_command import SCRATCH, is_uri
 from records.digests import digests, list_analysed, read_files, require_listed_events
 from records.environment import escape_unprintable
-from records.files import alone_in
+from records.files import exclusive_lock
 from records.reader import inspect, parts_of, require_events, require_readable, seal
 from records.results import WRITTEN_BY_PARTS
 from records.rundir import RunDirectory
@@ -83,7 +83,7 @@ def analyse(
     if isinstance(run, str) and is_uri(run):
         return _analyse_stored(usable_uri(run), partial(session, master, event_log, stored=True), progress, conclusion)
     directory = RunDirectory.open(Path(run))
-    with alone_in(directory.path, ANALYSING):
+    with exclusive_lock(directory.path, ANALYSING):
         try:
             return _analysed(directory, _session(partial(session, master, event_log), progress), progress, conclusion)
         except UserError:

@@ -109,7 +109,7 @@ def arrivals_of(kind: str, seed: int, client: int) -> Arrivals:
     raise ValueError(f"{kind!r} is not one of {', '.join(ARRIVALS)}")
 
 
-def most_astray(scheduled: float, producers: int, kind: str) -> float:
+def max_shortfall(scheduled: float, producers: int, kind: str) -> float:
     """Return how far the number of messages due in some seconds may be below ``scheduled``, the rate times the time.
 
     Fixed arrivals: one message per producer, as each begins at a random phase. Poisson arrivals: also four standard

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from math import inf
 
 from records.errors import UserError
-from records.rate_steps import MOST_S, MOST_STEPS, filled
+from records.rate_steps import MOST_S, MOST_STEPS, durations
 
 LEAST_S = 5
 """Shortest step: its new clients connect in its first half."""
@@ -94,7 +94,7 @@ def parse_client_steps(text: str) -> ClientSteps:
             raise UserError(f"{text}: {part!r} cannot be read; {HOW}")
     if times and times[-1] is None:
         raise UserError(f"{text}: the last step has no duration; {HOW}")
-    steps = tuple(map(ClientStep, counts, filled(times)))
+    steps = tuple(map(ClientStep, counts, durations(times)))
     _check(text, steps, limits)
     return ClientSteps(steps, limits["connect"], limits["p99"])
 

@@ -40,7 +40,7 @@ def read_list(path: Path) -> dict[str, str]:
     return dict(_entry(line) for line in lines if line)
 
 
-def changed(folder: Path, digest_by_name: Mapping[str, str]) -> list[str]:
+def find_changed_files(folder: Path, digest_by_name: Mapping[str, str]) -> list[str]:
     """Return the names of the files below ``folder`` that are gone, cannot be read, or have other content."""
     return [name for name, digest in digest_by_name.items() if not _has_digest(folder / name, digest)]
 
@@ -71,7 +71,7 @@ def changed_after_analysis(directory: RunDirectory) -> list[str]:
         raise RunUnreadable(f"{path}: {problem}, so the analysed files are not known: {again}, which rewrites it")
     files = (*read_files(directory), *_result_files(directory))
     present = {file.relative_to(directory.path).as_posix() for file in files}
-    return sorted({*changed(directory.path, listed), *(present - listed.keys())})
+    return sorted({*find_changed_files(directory.path, listed), *(present - listed.keys())})
 
 
 def require_listed_events(directory: RunDirectory) -> None:

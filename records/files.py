@@ -77,7 +77,7 @@ def locked(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def alone_in(folder: Path, doing: str) -> Iterator[None]:
+def exclusive_lock(folder: Path, doing: str) -> Iterator[None]:
     """Hold the folder's lock, which this process's end releases. RunUnwritable if another process is ``doing`` the
     same."""
     descriptor = os.open(folder, os.O_RDONLY)

@@ -108,7 +108,7 @@ BEGINNING_BYTES = 40
 """Number of bytes that are kept of a foreign message: a whole identity, or a few words."""
 
 
-def beginning_of(body: bytes) -> bytes:
+def first_bytes(body: bytes) -> bytes:
     """Return the bytes of a foreign message that are kept for display."""
     return bytes(body[:BEGINNING_BYTES])
 

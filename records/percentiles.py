@@ -15,7 +15,7 @@ SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 """Share of values at or below each percentile, by the percentile's name in `records.latency.Latency`."""
 
 
-def takes(share: float) -> int:
+def values_needed(share: float) -> int:
     """Return the number of values that a percentile needs to have enough values beyond it: 1,000 for 0.99."""
     return round(LEAST_BEYOND / (1 - share))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from records.errors import RunUnreadable
 from records.files import replace_whole
-from records.run_json import Misfit, typed
+from records.run_json import Misfit, convert_to_type
 from records.rundir import RunDirectory
 
 FILE = "profiles.json"
@@ -110,7 +110,7 @@ def read_profiles(directory: RunDirectory) -> tuple[BrokerProfile, ...]:
     path: Path = directory.path / FILE
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
-        profiles: tuple[BrokerProfile, ...] = typed(tuple[BrokerProfile, ...], document)
+        profiles: tuple[BrokerProfile, ...] = convert_to_type(tuple[BrokerProfile, ...], document)
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, Misfit) as error:

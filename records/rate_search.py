@@ -7,7 +7,7 @@ from typing import Any
 from records.calls import parse_call
 from records.declared_types import misfits
 from records.errors import UserError, about
-from records.percentiles import takes
+from records.percentiles import values_needed
 from records.rate_steps import LEAST_PER_S, LEAST_S, MOST_PER_S, MOST_S, RateStep, judged_seconds
 from records.step_judgement import MARGIN, P99, seconds_for_p99
 
@@ -50,9 +50,9 @@ class SearchSettings:
 
     def first_steps(self, producers: int) -> tuple[RateStep, ...]:
         """Return the steps that are known before the load: the first rate, and the rest after it."""
-        return RateStep(self.begin_per_s, self.begin_per_s, self.step_for(self.begin_per_s, producers)), rest_of(
-            producers
-        )
+        return RateStep(
+            self.begin_per_s, self.begin_per_s, self.step_for(self.begin_per_s, producers)
+        ), make_pause_step(producers)
 
     def step_for(self, per_s: float, producers: int, copies: float = 1.0, timed_share: float = 1.0) -> int:
         """Return the seconds for which a rate is tried: at least ``step_s``, at most `LONGEST_STEP_S`.
@@ -69,7 +69,7 @@ class SearchSettings:
         """Return the lowest rate worth trying: a lower one has no p99, or leaves producers without a message for too
         long."""
         judged_s = len(judged_seconds(0, max(self.step_s, LONGEST_STEP_S)))
-        return max(float(producers), (MARGIN * takes(P99) + producers) / judged_s / copies)
+        return max(float(producers), (MARGIN * values_needed(P99) + producers) / judged_s / copies)
 
     @property
     def expected_s(self) -> float:
@@ -80,7 +80,7 @@ class SearchSettings:
         return f"search({self.begin_per_s:g}, step={self.step_s:g}, p99={self.p99_ms:g})"
 
 
-def rest_of(producers: int, for_s: int = LEAST_S) -> RateStep:
+def make_pause_step(producers: int, for_s: int = LEAST_S) -> RateStep:
     """Return a step that lets the backlog of the previous step drain."""
     return RateStep(REST_PER_S * producers, REST_PER_S * producers, for_s, rest=True)
 

@@ -73,13 +73,13 @@ def parse_steps(text: str, load_s: float | None = None) -> tuple[RateStep, ...]:
         times.append(for_s)
     if times[-1] is None:
         times[-1] = _even_share(text, times, load_s)
-    steps = [RateStep(*rate, for_s) for rate, for_s in zip(rates, filled(times), strict=True)]
+    steps = [RateStep(*rate, for_s) for rate, for_s in zip(rates, durations(times), strict=True)]
     for step in steps:
         _check(text, step)
     return tuple(steps)
 
 
-def text_of(steps: Sequence[RateStep]) -> str:
+def format_steps(steps: Sequence[RateStep]) -> str:
     """Return the steps as text that `parse_steps` can read."""
     return ",".join(map(str, steps))
 
@@ -116,7 +116,7 @@ def _even_share(text: str, times: Sequence[int | None], load_s: float | None) ->
     return int(load_s) // len(times)
 
 
-def filled(times: Sequence[int | None]) -> list[int]:
+def durations(times: Sequence[int | None]) -> list[int]:
     """Return the duration of each step; a missing duration is that of the next step. The last step always has one."""
     last_first: list[int] = []
     for for_s in reversed(times):

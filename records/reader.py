@@ -277,7 +277,7 @@ def open_below(events: Path, name: str) -> pa.NativeFile:
 
 def read_part(open_file: OpenFile, files: Sequence[str], table: str, part: int, parts: int) -> ReadRows:
     """Return the rows of a sealed table that are in a part. ``files``: their names below ``events``."""
-    return _joined(table, [_of_part(open_file, name, part, parts) for name in files])
+    return _joined(table, [_read_part_rows(open_file, name, part, parts) for name in files])
 
 
 def read_files(open_file: OpenFile, files: Sequence[str], table: str, columns: Sequence[str] | None = None) -> ReadRows:
@@ -315,7 +315,7 @@ def parts_of_groups(metadata: pq.FileMetaData, parts: int) -> list[range]:
     return [range(number % fewer, parts, fewer) for number in of_group or [0] * metadata.num_row_groups]
 
 
-def _of_part(open_file: OpenFile, name: str, part: int, parts: int) -> ReadRows:
+def _read_part_rows(open_file: OpenFile, name: str, part: int, parts: int) -> ReadRows:
     """Return one file's rows in a part. If it is divided into fewer parts, its rows are filtered."""
     with open_file(name) as opened, pq.ParquetFile(opened) as file:
         groups = (group for group, needed_by in enumerate(parts_of_groups(file.metadata, parts)) if part in needed_by)

@@ -53,7 +53,7 @@ def copies_of(routes: Iterable[Route], destination: str) -> tuple[Copy, ...]:
     return next((route.copies for route in routes if route.destination == destination), ())
 
 
-def met(routes: Sequence[Route], sent: Iterable[str], consumed: Collection[str]) -> tuple[Copy, ...]:
+def matching_copies(routes: Sequence[Route], sent: Iterable[str], consumed: Collection[str]) -> tuple[Copy, ...]:
     """Return the copies of messages sent to the destinations ``sent`` that consumers of the destinations
     ``consumed`` receive."""
     wanted = {*consumed}

@@ -28,7 +28,7 @@ class Misfit(ValueError):
     """A value does not have its type; the message names its path."""
 
 
-def typed(kind: Any, value: object, path: str = "") -> Any:
+def convert_to_type(kind: Any, value: object, path: str = "") -> Any:
     """Return ``value`` as the annotated type ``kind``: a dataclass, TypedDict, Literal, array, object or plain value.
 
     ``path``: where the value is; empty for the whole document. Raises Misfit.
@@ -40,10 +40,10 @@ def typed(kind: Any, value: object, path: str = "") -> Any:
         return _fields(kind, value, path)
     if origin in (tuple, list):
         items = enumerate(_of_type(list, value, path))
-        return origin(typed(arguments[0], item, f"{path}[{place}]") for place, item in items)
+        return origin(convert_to_type(arguments[0], item, f"{path}[{place}]") for place, item in items)
     if origin is dict:
         items = _of_type(dict, value, path)
-        return {key: typed(arguments[1], item, _below(path, key)) for key, item in items.items()}
+        return {key: convert_to_type(arguments[1], item, _below(path, key)) for key, item in items.items()}
     if origin is Literal:
         if value not in arguments:
             raise _misfit(path, f"{shown(value)} is not one of {', '.join(arguments)}")
@@ -63,7 +63,7 @@ def _fields(kind: Any, value: object, path: str) -> dict[str, Any]:
         raise _misfit(_below(path, name), "the key is missing")
     for name in fields.keys() - type_by_name.keys():
         raise _misfit(_below(path, name), "the key is not known")
-    return {name: typed(kind, fields[name], _below(path, name)) for name, kind in type_by_name.items()}
+    return {name: convert_to_type(kind, fields[name], _below(path, name)) for name, kind in type_by_name.items()}
 
 
 def _of_type(kind: type, value: object, path: str) -> Any:
@@ -160,7 +160,7 @@ def decode(text: str, source: str) -> RunInfo:
     _require(source, "run_version", fields.get("run_version", RUN_VERSION), (RUN_VERSION,))
     _require(source, "schema_version", fields.get("schema_version", SCHEMA_VERSION), (SCHEMA_VERSION, UNSEALED_VERSION))
     try:
-        info = typed(RunInfo, document)
+        info = convert_to_type(RunInfo, document)
         assert isinstance(info, RunInfo)
         for problem in _impossible(info):
             raise Misfit(problem)

@@ -69,7 +69,7 @@ class Selector:
         except ArithmeticError:
             raise UserError(f"selector {self.text!r}: a number in it becomes too large; use smaller numbers") from None
 
-    def matched(self, properties: MessageProperties) -> tuple[bool, ...]:
+    def match_period(self, properties: MessageProperties) -> tuple[bool, ...]:
         """Return whether each message in a period of the properties matches. Message n is n modulo the period."""
         return tuple(self.matches(properties.of_message(number)) for number in range(properties.period))
 

@@ -43,7 +43,7 @@ class Schedule:
         """Return when slot 0, 1, 2 … is due, if the schedule is not over by then."""
         return self.start_ns + self.phase_ns + round(self.arrivals.place(slot) * NS_PER_S / self.rate_per_s)
 
-    def load_is(self, began_ns: int, ends_ns: int | None) -> None:
+    def set_load_times(self, began_ns: int, ends_ns: int | None) -> None:
         """Set the begin and end of the load, once the warm-up is over."""
         self.ends_ns = ends_ns
 
@@ -142,7 +142,7 @@ class SteppedSchedule(Schedule):
     """The due times of one producer whose rate changes. ``rate_per_s``: the rate of the warm-up, at which it begins.
 
     ``steps``: the producer's own share of each. The last step's rate continues, until `change` sets other steps. Until
-    `load_is` sets the beginning of the load, the warm-up continues.
+    `set_load_times` sets the beginning of the load, the warm-up continues.
     """
 
     steps: Sequence[RateStep] = ()
@@ -151,9 +151,9 @@ class SteppedSchedule(Schedule):
         warm_up = _Segment(self.start_ns + self.phase_ns, 0.0, self.rate_per_s, 0.0)
         self._plan = _Plan([warm_up])
 
-    def load_is(self, began_ns: int, ends_ns: int | None) -> None:
-        """See `Schedule.load_is`."""
-        super().load_is(began_ns, ends_ns)
+    def set_load_times(self, began_ns: int, ends_ns: int | None) -> None:
+        """See `Schedule.set_load_times`."""
+        super().set_load_times(began_ns, ends_ns)
         (warm_up, *_) = self._plan.segments
         self._plan = _Plan([warm_up, *_segments(self.steps, began_ns, warm_up.place_at(began_ns))])
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, inf
 
 from records.buckets import value_ns
-from records.percentiles import LEAST_BEYOND, rank_of, takes
+from records.percentiles import LEAST_BEYOND, rank_of, values_needed
 from records.rate_steps import LEAST_SHARE, judged_seconds
 from records.units import NS_PER_MS, ms_text
 
@@ -74,22 +74,22 @@ class _Tail:
     def held(self) -> bool | None:
         if self.exceeds:
             return False if self.beyond >= LEAST_BEYOND else None
-        return True if self.messages >= takes(P99) else None
+        return True if self.messages >= values_needed(P99) else None
 
     def __str__(self) -> str:
-        if self.messages < takes(P99):
+        if self.messages < values_needed(P99):
             return (
                 f"{self.beyond:,} of {self.messages:,} messages took more than {self.most_ms:g} ms or did not arrive, "
-                f"and a p99 needs {takes(P99):,}"
+                f"and a p99 needs {values_needed(P99):,}"
             )
         p99 = "over 1% did not arrive, so p99 is unknown" if self.p99_ms == inf else f"p99 was {ms_text(self.p99_ms)}"
         return f"{p99}, and at most {self.most_ms:g} ms is allowed"
 
 
-def owed(scheduled: float, slack: float, known: float) -> float:
+def estimate_due(scheduled: float, slack: float, known: float) -> float:
     """Estimate the number of messages due within some seconds; ``known`` of them were recorded or seen.
 
-    ``slack``: the most that it may be below ``scheduled`` (`records.arrivals.most_astray`).
+    ``slack``: the most that it may be below ``scheduled`` (`records.arrivals.max_shortfall`).
     """
     return max(scheduled - slack, known)
 
@@ -109,14 +109,14 @@ def judge(counts: StepCounts, p99_ms: float | None) -> StepJudgement:
     return StepJudgement(tail.held, f"{arrived}; {tail}", TAIL if tail.held is False else None)
 
 
-def too_slow(latencies: Mapping[int, int], most_ms: float) -> str:
+def p99_violation(latencies: Mapping[int, int], most_ms: float) -> str:
     """Return why the p99 of these latencies, by bucket, exceeds a limit; empty if it does not, or too few exceed it."""
     received = sum(latencies.values())
     tail = _tail(StepCounts(received, received, 0, received, latencies), most_ms)
     return str(tail) if tail.held is False else ""
 
 
-def agreed(recorded: StepJudgement, searched: StepJudgement | None) -> StepJudgement:
+def reconcile(recorded: StepJudgement, searched: StepJudgement | None) -> StepJudgement:
     """Return the judgement by the recorded events, or unknown if the search found the opposite.
 
     ``searched``: None without a search, or if it ended before it judged the step. The search sees less data than is
@@ -142,7 +142,7 @@ def held_by_rate(steps: Iterable[tuple[float, bool | None]]) -> dict[float, bool
 
 def seconds_for_p99(deliveries_per_s: float, producers: int) -> int:
     """Return how long a step must be for its judged seconds to have enough deliveries for a p99."""
-    judged_s = ceil((MARGIN * takes(P99) + producers) / deliveries_per_s)
+    judged_s = ceil((MARGIN * values_needed(P99) + producers) / deliveries_per_s)
     for_s = ceil(judged_s * 1.25)
     return for_s if len(judged_seconds(0, for_s)) >= judged_s else for_s + 1
 

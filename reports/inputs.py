@@ -15,7 +15,7 @@ from records.profiles import BrokerProfile, read_profiles
 from records.results import RESULT_TABLES, WRITTEN_BY_PARTS, added_up
 from records.row_order import order
 from records.run import RunInfo
-from records.run_json import Misfit, parse, shown, typed
+from records.run_json import Misfit, convert_to_type, parse, shown
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION, VERDICTS, Summary
@@ -68,7 +68,7 @@ def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Sum
         raise RunUnreadable(f"{path}: verdict {shown(document['verdict'])} is none of {verdicts}: {again}")
     changes = why_changed(directory)
     try:
-        summary: Summary = typed(Summary, document)
+        summary: Summary = convert_to_type(Summary, document)
     except Misfit as misfit:
         raise RunUnreadable(f"{path}: {misfit}: {changes or again}") from None
     if changes:  # nobody measured what it says

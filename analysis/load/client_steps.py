@@ -18,7 +18,7 @@ from analysis.load.limits import ResourceUse, own_lag_ms, sent_late, use_of, use
 from records.client_steps import ClientSteps, parse_client_steps
 from records.clients import Connections, ConnectionStep, ConnectSpread
 from records.run import RunInfo
-from records.step_judgement import StepJudgement, agreed, too_slow
+from records.step_judgement import StepJudgement, p99_violation, reconcile
 from records.units import NS_PER_MS, NS_PER_S
 
 ATTEMPT, CONNECTED, ENDED = "attempt", "connected", ("lost", "closed")
@@ -104,7 +104,7 @@ def _result(
     latency_figures = latency.figures(FROM_DUE, range(from_s, until_s))
     slow = _too_slow(planned, latency, range(from_s, until_s))
     why = _why_not_held(planned, place, connected, connect_ms["max"] or 0.0, slow)
-    judgement = agreed(StepJudgement(not why, why or "all clients and messages were in time"), found.get(from_s))
+    judgement = reconcile(StepJudgement(not why, why or "all clients and messages were in time"), found.get(from_s))
     return ConnectionStep(
         clients=planned.steps[place].clients,
         from_s=float(from_s),
@@ -123,7 +123,7 @@ def _result(
 def _why_not_held(planned: ClientSteps, place: int, connected: int, slowest_ms: float, slow: str) -> str:
     """Return why a step was not held; empty if it was held.
 
-    ``slowest_ms``: the longest time to connect. ``slow``: the result of `too_slow`.
+    ``slowest_ms``: the longest time to connect. ``slow``: the result of `p99_violation`.
     """
     if connected < planned.steps[place].clients:
         return f"{connected:,} of {planned.steps[place].clients:,} clients were connected at its end"
@@ -187,4 +187,4 @@ def _named(planned: ClientSteps, step: ConnectionStep, use: ResourceUse, own_ms:
 
 def _too_slow(planned: ClientSteps, latency: LatencyBySecond, seconds: range) -> str:
     """Return why p99 from due to received of messages due in these seconds was above its limit."""
-    return too_slow(latency.counts(FROM_DUE, seconds), planned.p99_ms)
+    return p99_violation(latency.counts(FROM_DUE, seconds), planned.p99_ms)

@@ -19,7 +19,7 @@ from analysis.load.steps import held_per_s, mean_per_s, within_seconds
 from records.load import Limit, StepResult
 from records.rate_steps import LEAST_SHARE, judged_seconds
 from records.run import CONSUMER, PRODUCER, RunInfo
-from records.step_judgement import TAIL, too_slow
+from records.step_judgement import TAIL, p99_violation
 from records.units import NS_PER_S
 
 ALL_USED = 0.85
@@ -127,7 +127,7 @@ def limit(
 def _in_time_without_us(latency: LatencyBySecond, seconds: range, most_ms: float | None) -> bool:
     """Return whether p99 from due to received, less the load generator's own delay, is known to be within a limit."""
     less_own = latency.counts(FROM_DUE, seconds, "count_less_own")
-    return bool(less_own) and most_ms is not None and not too_slow(less_own, most_ms)
+    return bool(less_own) and most_ms is not None and not p99_violation(less_own, most_ms)
 
 
 def too_late_by_us(use: ResourceUse, overload: Overload) -> tuple[str, str] | None:

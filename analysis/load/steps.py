@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from analysis.latency.seconds import LatencyBySecond
 from analysis.latency.timing import FROM_DUE
 from analysis.load.rates import by_second
-from records.arrivals import FIXED, most_astray
+from records.arrivals import FIXED, max_shortfall
 from records.load import StepResult
 from records.rate_steps import RateStep, ends_s, judged_seconds
 from records.run import PRODUCER, RunInfo, SearchedStep
-from records.step_judgement import StepCounts, StepJudgement, agreed, held_by_rate, judge, owed
+from records.step_judgement import StepCounts, StepJudgement, estimate_due, held_by_rate, judge, reconcile
 
 EVENTS = ("due", "sent", "acked", "received")
 
@@ -45,7 +45,7 @@ class Asked:
 
     def owed(self, scheduled: float, recorded: int) -> float:
         """Return the scheduled number of due messages. ``recorded``: number of recorded due messages."""
-        return owed(scheduled, most_astray(scheduled, self.producers, self.arrivals), recorded)
+        return estimate_due(scheduled, max_shortfall(scheduled, self.producers, self.arrivals), recorded)
 
     def found_at(self, from_s: int) -> StepJudgement | None:
         """Return the search's live result for the step that begins at ``from_s``."""
@@ -99,7 +99,7 @@ def _result(
     step = asked.steps[place]
     from_s = until_s - step.for_s
     within = {event: _sum(counts[event], from_s, until_s) for event in EVENTS}
-    judgement = agreed(
+    judgement = reconcile(
         judge(_counts(asked, place, until_s, counts, latency, copies), asked.p99_ms), asked.found_at(from_s)
     )
     return StepResult(

@@ -128,7 +128,7 @@ def _schedule(info: RunInfo, user: UserInfo, number: int, first_due_ns: int | No
         return None
     steps = _steps(info, user)
     schedule = producer_schedule(arrivals, rate_per_s, info.seed, number, start_ns=start_ns, steps=steps)
-    schedule.load_is(info.phases.load_began_ns, info.phases.load_ended_ns)
+    schedule.set_load_times(info.phases.load_began_ns, info.phases.load_ended_ns)
     return schedule
 
 

@@ -134,7 +134,7 @@ class Expectations:
 
 def _matched(sent: SentTo, selector: str) -> pl.Expr:
     """Return whether the selector matches a message (column seq)."""
-    of_period = parse(selector).matched(sent.properties)
+    of_period = parse(selector).match_period(sent.properties)
     matching = [number for number, matched in enumerate(of_period) if matched]
     return (pl.col("seq") % len(of_period)).is_in(matching)
 

@@ -13,7 +13,7 @@ from analysis.run.aborts import failures, unconfirmed
 from records.abort import Abort
 from records.latency import Lag
 from records.messages import NOT_RECEIVED, Messages
-from records.percentiles import SHARES, takes
+from records.percentiles import SHARES, values_needed
 from records.summary import AbortResult, CheckResult
 
 ENDED = "ended"
@@ -184,7 +184,7 @@ def _undecided(check: CheckResult, doubtful: Mapping[str, str]) -> str:
     why = f"the run has no figure {check['metric']}"
     figure = check["metric"].rpartition(".")[2]
     if figure in SHARES:
-        why += f" (a {figure.replace('_', '.')} takes {takes(SHARES[figure]):,} messages)"
+        why += f" (a {figure.replace('_', '.')} takes {values_needed(SHARES[figure]):,} messages)"
     if check["metric"] in doubtful:
         why = f"{check['metric']} is doubtful, as {doubtful[check['metric']]}"
     return f"check {check['name']!r} could not be evaluated: {why}"

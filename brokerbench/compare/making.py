@@ -25,7 +25,7 @@ from brokerbench.interrupts import run_guarded
 from brokerbench.progress import RunTimes, UnderWay, duration_text, end_text, first_results, rewritten
 from brokerbench.stored_runs import analyse
 from records.errors import UserError
-from records.percentiles import takes
+from records.percentiles import values_needed
 from records.run import CONSUMER, PRODUCER
 from records.rundir import RunDirectory
 from reports.comparison.confounders import Shape, confounding_differences
@@ -128,7 +128,7 @@ def short_run_warnings(
     fewest, load_s = min(expected), max(arm["expected_load_s"] or 0.0 for arm in arms)
     lines = []
     for metric in metrics:
-        needed = takes(1 - metric.share_beyond) if metric.share_beyond else 0
+        needed = values_needed(1 - metric.share_beyond) if metric.share_beyond else 0
         if fewest >= needed:
             continue
         suffices_s = ceil(load_s * needed / fewest * SPARE / ROUND_S) * ROUND_S

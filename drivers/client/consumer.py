@@ -15,7 +15,7 @@ from drivers.client.contract import Received
 from drivers.client.work import Work
 from drivers.contract import Delivery, Subscription
 from drivers.failover.client_connection import ClientConnection
-from records.identity import beginning_of, read
+from records.identity import first_bytes, read
 from records.writer import Recorder
 
 NO_WORK = Work(0, 0)
@@ -156,7 +156,7 @@ class Consumer:
             integrity,
             delivery.hops,
             len(body),
-            beginning_of(body) if integrity == "foreign" else b"",
+            first_bytes(body) if integrity == "foreign" else b"",
         )
         self._recorder.receipt(*received[:-2])
         return received

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from records.rate_steps import parse_steps, text_of
+from records.rate_steps import format_steps, parse_steps
 from records.send_schedule import Schedule, SteppedSchedule, producer_schedule
 
 
@@ -20,7 +20,7 @@ class DescribedSchedule(NamedTuple):
 
 def described(schedule: Schedule) -> DescribedSchedule:
     """Return the description of a producer's schedule."""
-    steps = text_of(schedule.steps) if isinstance(schedule, SteppedSchedule) else ""
+    steps = format_steps(schedule.steps) if isinstance(schedule, SteppedSchedule) else ""
     return DescribedSchedule(schedule.arrivals.kind, schedule.rate_per_s, schedule.start_ns, steps)
 
 

@@ -358,7 +358,7 @@ class Session:
         """Set a schedule's begin and end of the load, once they are known: now, or in `settle`."""
         self._schedules.append(schedule)
         if not window.is_open:
-            schedule.load_is(window.load_began_ns, window.load_ends_ns)
+            schedule.set_load_times(window.load_began_ns, window.load_ends_ns)
 
     def settle(self, window: Window) -> None:
         """End the warm-up: these are the run's phases now."""
@@ -366,7 +366,7 @@ class Session:
         self._go = replace(self._go, window=window)
         self._count_in_load(self._go)
         for schedule in self._schedules:
-            schedule.load_is(window.load_began_ns, window.load_ends_ns)
+            schedule.set_load_times(window.load_began_ns, window.load_ends_ns)
 
     def change_rate(self, change: RateChange) -> None:
         """Raises ValueError if the rate of the load was declared constant."""

@@ -14,7 +14,7 @@ from drivers.protocols import Spoken
 from drivers.users.other_schedules import DescribedSchedule
 from drivers.users.session import Go, Network, RateChange, Session, Tally, Window
 from harness.run.load_generators import Equipment
-from records.rate_steps import parse_steps, text_of
+from records.rate_steps import format_steps, parse_steps
 from records.schemas import SCHEMA_VERSION
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
@@ -80,7 +80,7 @@ def settle_in(data: Mapping[str, Any]) -> Window:
 
 
 def change_rate(change: RateChange) -> dict[str, Any]:
-    return {"from_ns": change.from_ns, "steps": text_of(change.steps), "live_s": change.live_s}
+    return {"from_ns": change.from_ns, "steps": format_steps(change.steps), "live_s": change.live_s}
 
 
 def change_rate_in(data: Mapping[str, Any]) -> RateChange:

@@ -23,7 +23,7 @@ from drivers.protocols import PROTOCOLS
 from records.arrivals import LOADS
 from records.client_steps import MOST_CLIENTS, ClientSteps
 from records.rate_search import SearchSettings
-from records.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, text_of
+from records.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, format_steps
 from records.run_store import StoreAddress
 from topologies.catalogue.overlay import Overlay
 from topologies.model.launch import LOOPBACK
@@ -689,7 +689,7 @@ class Options:
         recorded = {name: getattr(self, name) for name, option in OPTIONS.items() if option.recorded}
         recorded |= {
             "clients": str(self.clients) if self.clients else None,
-            "rate": (str(self.search) if self.search else text_of(self.steps)) or class_rates or self.rate,
+            "rate": (str(self.search) if self.search else format_steps(self.steps)) or class_rates or self.rate,
             # None if they were not given, as in runs that are older than these options
             "ca_file": self.trust.file or None,
             "overlay": self.overlay and self.overlay.path,

@@ -49,7 +49,7 @@ from records.abort import AbortCondition
 from records.checks import Check
 from records.errors import UserError, about, refuse_first
 from records.figures import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
-from records.rate_steps import text_of
+from records.rate_steps import format_steps
 from records.routes import TOPIC, Copy, copies_of
 from records.run import CONSUMER, PRODUCER, RunInfo
 from topologies.model.impaired_links import through_proxies
@@ -169,7 +169,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "load_ends_after_faults_s": plan.after_faults_s,
         "expected_load_s": plan.expected_load_s,
         "expected_messages": expected_messages(plan),
-        "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
+        "rate_steps": format_steps(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "clients": str(plan.options.clients) if plan.options.clients else None,
         "faults": list(map(_in_words, plan.faults, earliest_s(plan.faults))),
         "checks": _demands(plan.info.checks),

@@ -10,7 +10,7 @@ from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import Options
-from records.routes import QUEUE, TOPIC, Copy, Route, copies_of, met
+from records.routes import QUEUE, TOPIC, Copy, Route, copies_of, matching_copies
 from topologies.model.deliveries import ClientDestination, Dialect, is_pattern
 from topologies.model.deliveries import routes as routes_in
 from topologies.runtimes.capabilities import Capability, can
@@ -99,5 +99,5 @@ def meetings(users: Users, routes: Sequence[Route]) -> Iterator[Meeting]:
     consuming = [user for user in users if issubclass(user, ConsumerUser)]
     for producer in (user for user in users if issubclass(user, ProducerUser)):
         for consumer in consuming:
-            if copies := met(routes, producer.destination_names(), consumer.destination_names()):
+            if copies := matching_copies(routes, producer.destination_names(), consumer.destination_names()):
                 yield Meeting(producer, consumer, copies)

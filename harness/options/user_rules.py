@@ -17,7 +17,7 @@ from harness.options.routing import meetings
 from records.arrivals import CLOSED
 from records.errors import about
 from records.message_properties import MessageProperties
-from records.percentiles import takes
+from records.percentiles import values_needed
 from records.rate_search import AFTER_A_STEP_S
 from records.rate_steps import parse_steps
 from records.routes import Route
@@ -119,7 +119,7 @@ def _unselectable(consumer: type[ConsumerUser], producing: Producers, options: O
     for text in filter(None, consumer.selectors()):
         with about(subject):
             selector = parse(text)
-            matched = [any(selector.matched(properties)) for properties in (*sent, MessageProperties())]
+            matched = [any(selector.match_period(properties)) for properties in (*sent, MessageProperties())]
         if sent and selector.properties and not any(matched[:-1]):
             yield f"{subject}selector {selector.text!r}: {_matches_none(sent)}"
 
@@ -252,7 +252,7 @@ def search_refusals(producing: Producers, options: Options) -> Iterator[str]:
         )
     step_s = search.step_for(search.begin_per_s, producers)
     if options.load_s is not None and options.load_s < step_s + AFTER_A_STEP_S:
-        why = "" if step_s == search.step_s else f", as its p99 needs {takes(P99):,} messages"
+        why = "" if step_s == search.step_s else f", as its p99 needs {values_needed(P99):,} messages"
         yield (
             f"--run-time {options.load_s:g}: the first step of {search} alone takes {step_s + AFTER_A_STEP_S} s{why}; "
             "make it longer, or leave it out"

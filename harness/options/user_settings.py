@@ -19,7 +19,7 @@ from records.arrivals import LOADS
 from records.client_steps import MOST_CLIENTS, ClientSteps
 from records.errors import UserError
 from records.message_properties import MessageProperties, Values
-from records.rate_steps import LEAST_PER_S, MOST_PER_S, parse_steps, text_of
+from records.rate_steps import LEAST_PER_S, MOST_PER_S, format_steps, parse_steps
 
 Setting = int | float | str | Mapping[str, Values] | Sequence[str] | None
 SOURCE = "source file"
@@ -205,7 +205,7 @@ def _pace(producing: Sequence[type[ProducerUser]], options: Options) -> None:
         if options.rate is not None:
             user.sends_per_second = options.rate / producers
         if shares:
-            user.sends_per_second, user.rate_steps = shares[0].from_per_s, text_of(shares)
+            user.sends_per_second, user.rate_steps = shares[0].from_per_s, format_steps(shares)
 
 
 def _at_least_one(user: type[ProducerUser]) -> int:

@@ -18,12 +18,12 @@ from drivers.users.live_latency import DUE, RECEIVED, UNTIMED
 from drivers.users.session import RateChange, Tally, Window
 from harness.options.plan import Plan
 from harness.run.record import RunRecord
-from records.arrivals import FIXED, most_astray
+from records.arrivals import FIXED, max_shortfall
 from records.client_steps import ClientSteps
-from records.rate_search import AFTER_A_STEP_S, SearchSettings, rest_of
+from records.rate_search import AFTER_A_STEP_S, SearchSettings, make_pause_step
 from records.rate_steps import RateStep, ends_s, judged_seconds
 from records.run import SearchedStep
-from records.step_judgement import StepCounts, judge, owed, too_slow
+from records.step_judgement import StepCounts, estimate_due, judge, p99_violation
 from records.units import MS_PER_S, NS_PER_S
 
 log = logging.getLogger("brokerbench")
@@ -99,18 +99,18 @@ def step_counts(
         counts_within(live.seconds(UNTIMED), seconds).total(),
     )
     scheduled = step.messages_in(range(seconds.start - from_s, seconds.stop - from_s))
-    slack = ceil(most_astray(scheduled, producers, arrivals) * copies)
-    due = owed(scheduled * copies, slack, 0 if untimed else latencies.total())
+    slack = ceil(max_shortfall(scheduled, producers, arrivals) * copies)
+    due = estimate_due(scheduled * copies, slack, 0 if untimed else latencies.total())
     later = range(until_s, max((*live.seconds(RECEIVED), *live.seconds(UNTIMED)), default=until_s) + 1)
     received_later = (
         counts_within(live.seconds(RECEIVED), later).total() + counts_within(live.seconds(UNTIMED), later).total()
     )
     due_by_then = warm_up_messages + sum(step.messages for step in steps)
-    slack_by_then = ceil(most_astray(due_by_then, producers, arrivals) * copies)
+    slack_by_then = ceil(max_shortfall(due_by_then, producers, arrivals) * copies)
     return StepCounts(
         due=due,
         received=received + untimed,
-        waiting=owed(due_by_then * copies, slack_by_then, 0) - (tally.received - received_later),
+        waiting=estimate_due(due_by_then * copies, slack_by_then, 0) - (tally.received - received_later),
         per_s=step.to_per_s * copies,
         latencies=latencies,
         timed=latencies.total() if untimed else due,
@@ -245,8 +245,8 @@ class RateSearch:
 
     def _try(self, per_s: float, window: Window, from_s: int, rest_from_s: int) -> None:
         """End the rest at ``from_s``, and add a step with the rate and another rest."""
-        self._steps[-1] = rest_of(self._producers, from_s - rest_from_s)
-        next_steps = (RateStep(per_s, per_s, self._step_s(per_s)), rest_of(self._producers))
+        self._steps[-1] = make_pause_step(self._producers, from_s - rest_from_s)
+        next_steps = (RateStep(per_s, per_s, self._step_s(per_s)), make_pause_step(self._producers))
         self._steps += next_steps
         shares = tuple(step.of_one_in(self._producers) for step in next_steps)
         begins_ns = window.load_began_ns + from_s * NS_PER_S
@@ -285,7 +285,7 @@ class ClientStepsWatch:
             return False
         self._judged += 1
         connected = tally.ready.total()
-        slow = too_slow(counts_within(tally.live.seconds(DUE), range(from_s, until_s)), self._clients.p99_ms)
+        slow = p99_violation(counts_within(tally.live.seconds(DUE), range(from_s, until_s)), self._clients.p99_ms)
         held = connected >= step.clients and not slow
         verdict = "no limit exceeded so far" if held else "not held, so the load ends"
         why = f"{connected:,} connected{'; ' * bool(slow)}{slow}"

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.latency import Latency, Regions
-from records.percentiles import takes
+from records.percentiles import values_needed
 from records.summary import Summary
 from reports.latency.main_measure import DUE, main_measure, since, words_of
 from reports.load import held_step, step_name
@@ -37,7 +37,7 @@ def _percentile(row: dict[str, Any], measured: pa.Table, share: float) -> float 
     same_ends = select(measured, from_broker=row["from_broker"], to_broker=row["to_broker"])
     hops = same_ends["hops"]
     histogram = Histogram.of(same_ends.filter(hops.is_null() if row["hops"] is None else _equal(hops, row["hops"])))
-    return histogram.percentile(share) if histogram.count >= takes(share) else None
+    return histogram.percentile(share) if histogram.count >= values_needed(share) else None
 
 
 def _equal(column: pa.ChunkedArray, value: int) -> pa.ChunkedArray:

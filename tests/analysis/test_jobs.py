@@ -18,11 +18,11 @@ from records.checks import Check
 from records.connection_events import ConnectionEvent
 from records.digests import changed_after_analysis
 from records.errors import RunUnreadable, RunUnwritable
-from records.files import alone_in
+from records.files import exclusive_lock
 from records.reader import seal
 from records.results import RESULT_TABLES
 from records.run import Phases
-from records.run_json import typed
+from records.run_json import convert_to_type
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
 from records.summary import EXIT_STATUS, Summary
@@ -172,7 +172,7 @@ def test_analysing_again_gives_the_same_and_finds_results_unchanged(
     directory, summary = everything_analysed
     assert directory.is_analysed
     assert changed_after_analysis(directory) == []
-    assert typed(Summary, json.loads(directory.summary_path.read_text())) == summary
+    assert convert_to_type(Summary, json.loads(directory.summary_path.read_text())) == summary
     directory.summary_path.write_text("{}")
     rates = directory.results("rates") / "all.parquet"
     (directory.results("rates") / "more.parquet").write_bytes(rates.read_bytes())
@@ -184,7 +184,7 @@ def test_analysing_again_gives_the_same_and_finds_results_unchanged(
 def test_a_run_that_another_process_analyses_is_left_alone(everything_analysed: tuple[RunDirectory, Summary]) -> None:
     directory, _ = everything_analysed
     with (
-        alone_in(directory.path, "analysing"),
+        exclusive_lock(directory.path, "analysing"),
         pytest.raises(RunUnwritable, match=r": another process is analysing it now: wait until it ends$"),
     ):
         quietly(directory.path)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.load.unsent import Unsent, sent_by_producer, sentences, unsent
-from records.rate_steps import RateStep, text_of
+from records.rate_steps import RateStep, format_steps
 from records.run import Phases, ProcessInfo, RunInfo, UserInfo
 from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns
 
@@ -36,7 +36,7 @@ INFO = RunInfo(
 STEPPED = replace(
     INFO,
     rate_steps=STEPS,
-    users=(replace(INFO.users[0], settings={"sends_per_second": 10.0, "rate_steps": text_of(STEPS)}),),
+    users=(replace(INFO.users[0], settings={"sends_per_second": 10.0, "rate_steps": format_steps(STEPS)}),),
 )
 
 
@@ -46,7 +46,7 @@ def schedule_of(info: RunInfo, number: int) -> Schedule:
     schedule = Schedule(WARM_UP_NS, 10.0, phase_ns)
     if info.rate_steps:
         schedule = SteppedSchedule(WARM_UP_NS, 10.0, phase_ns, steps=[step.of_one_in(3) for step in info.rate_steps])
-    schedule.load_is(LOAD_NS, LOAD_NS + LOAD_S * S)
+    schedule.set_load_times(LOAD_NS, LOAD_NS + LOAD_S * S)
     return schedule
 
 

@@ -97,10 +97,10 @@ def test_another_process_knows_the_same_due_times(arrivals: str, steps: str) -> 
     schedule = producer_schedule(
         arrivals, 30.0, 5, 1_000_001, start_ns=12 * MS, steps=parse_steps(steps) if steps else ()
     )
-    schedule.load_is(2_000 * MS, None)
+    schedule.set_load_times(2_000 * MS, None)
     told = messages.schedules_in(messages.schedules({1_000_001: described(schedule)}), 7 * MS)
     other = schedule_of(told[1_000_001], 5, 1_000_001)
-    other.load_is(2_007 * MS, None)
+    other.set_load_times(2_007 * MS, None)
     ahead_ns = {other.planned_ns(slot) - schedule.planned_ns(slot) for slot in range(300)}
     assert ahead_ns <= {7 * MS - 1, 7 * MS, 7 * MS + 1}
 

@@ -99,7 +99,7 @@ def stepped(steps: list[RateStep], phase: float, warm_up_s: float) -> tuple[Step
     """A schedule that begins at 1 s, and when its load begins (ns)."""
     rate_per_s, began_ns = steps[0].from_per_s, NS_PER_S + round(warm_up_s * NS_PER_S)
     schedule = SteppedSchedule(NS_PER_S, rate_per_s, round(phase * NS_PER_S / rate_per_s), steps=steps)
-    schedule.load_is(began_ns, began_ns + ends_s(steps)[-1] * NS_PER_S)
+    schedule.set_load_times(began_ns, began_ns + ends_s(steps)[-1] * NS_PER_S)
     return schedule, began_ns
 
 
@@ -145,7 +145,7 @@ def test_until_the_load_begins_the_first_rate_goes_on() -> None:
     schedule = SteppedSchedule(0, 10.0, steps=[RateStep(10, 10, 5), RateStep(100, 100, 5)])
     before = [schedule.due_ns(slot) for slot in range(300)]
     assert before[250] == 25 * NS_PER_S
-    schedule.load_is(20 * NS_PER_S, 30 * NS_PER_S)
+    schedule.set_load_times(20 * NS_PER_S, 30 * NS_PER_S)
     assert [schedule.due_ns(slot) for slot in range(250)] == before[:250]
     assert schedule.due_ns(260) == 25 * NS_PER_S + NS_PER_S // 10
     assert schedule.due_ns(750) is None

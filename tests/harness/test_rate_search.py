@@ -118,7 +118,7 @@ class PlantedSearch:
         self.steps: tuple[RateStep, ...] = ()
         self.warnings: list[str] = []
         self._schedule = SteppedSchedule(0, settings.begin_per_s, steps=settings.first_steps(1))
-        self._schedule.load_is(0, None)
+        self._schedule.set_load_times(0, None)
         self._search = RateSearch(settings, 1, 1.0, self._change, self._record())
         self._serves_per_s = serves_per_s
 

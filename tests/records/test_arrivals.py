@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.arrivals import ARRIVALS, BLOCK, BLOCKS_KEPT, FIXED, POISSON, PoissonArrivals, arrivals_of, most_astray
+from records.arrivals import ARRIVALS, BLOCK, BLOCKS_KEPT, FIXED, POISSON, PoissonArrivals, arrivals_of, max_shortfall
 from records.rate_steps import RateStep
 from records.send_schedule import producer_schedule
 from records.units import NS_PER_S
@@ -96,7 +96,7 @@ def test_a_poisson_schedule_counts_the_slots_whose_due_times_have_come(
     rate_per_s: float, client: int, steps: list[RateStep], now_s: float
 ) -> None:
     schedule = producer_schedule(POISSON, rate_per_s, 1, client, start_ns=NS_PER_S, steps=steps)
-    schedule.load_is(4 * NS_PER_S, 40 * NS_PER_S)
+    schedule.set_load_times(4 * NS_PER_S, 40 * NS_PER_S)
     now_ns = round(now_s * NS_PER_S)
     slots = schedule.slots_due(now_ns)
     assert slots == 0 or schedule.planned_ns(slots - 1) <= now_ns
@@ -108,13 +108,13 @@ def test_a_poisson_schedule_counts_the_slots_whose_due_times_have_come(
 def test_steps_change_the_rate_of_a_poisson_load() -> None:
     steps = [RateStep(100, 100, 50), RateStep(400, 400, 50)]
     schedule = producer_schedule(POISSON, 100.0, 1, 1, start_ns=0, steps=steps)
-    schedule.load_is(0, None)
+    schedule.set_load_times(0, None)
     first, both = schedule.slots_planned(50 * NS_PER_S), schedule.slots_planned(100 * NS_PER_S)
     assert abs(first - 5_000) < 4 * 5_000**0.5
     assert abs(both - first - 20_000) < 4 * 20_000**0.5
 
 
 def test_counts_may_be_four_deviations_below_the_rate() -> None:
-    assert most_astray(10_000, 3, FIXED) == 3
-    assert most_astray(10_000, 3, POISSON) == 403
-    assert most_astray(-1.0, 3, POISSON) == 3
+    assert max_shortfall(10_000, 3, FIXED) == 3
+    assert max_shortfall(10_000, 3, POISSON) == 403
+    assert max_shortfall(-1.0, 3, POISSON) == 3

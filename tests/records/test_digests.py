@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from records.digests import changed, digests, read_list, require_listed_events, write_list
+from records.digests import digests, find_changed_files, read_list, require_listed_events, write_list
 from records.errors import RunUnreadable
 from records.rundir import RunDirectory
 
@@ -41,12 +41,12 @@ def test_sha256sum_reads_a_list(folder: Path) -> None:
 
 def test_a_file_that_is_changed_gone_or_a_folder_is_told(folder: Path) -> None:
     listed = digests(folder, (path for path in folder.rglob("*") if path.is_file()))
-    assert changed(folder, listed) == []
+    assert find_changed_files(folder, listed) == []
     (folder / "a").write_text("b")
     shutil.rmtree(folder / "below")
     (folder / "line\nbreak").unlink()
     (folder / "line\nbreak").mkdir()
-    assert changed(folder, listed) == ["a", "below/b", "line\nbreak"]
+    assert find_changed_files(folder, listed) == ["a", "below/b", "line\nbreak"]
 
 
 @pytest.mark.parametrize("text", ["abc  a\n", "0" * 64 + " a\n", "\0" * 100])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from records.errors import RunUnwritable
-from records.files import alone_in, is_device, remove_file, replace_whole
+from records.files import exclusive_lock, is_device, remove_file, replace_whole
 
 PRINTS_A_FILE = """
 from pathlib import Path
@@ -80,10 +80,10 @@ def test_a_device_that_is_full_is_told_and_stays() -> None:
 
 def test_a_folder_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
     with (
-        alone_in(tmp_path, "analysing"),
+        exclusive_lock(tmp_path, "analysing"),
         pytest.raises(RunUnwritable, match=r"another process is analysing it now: wait until it ends$"),
-        alone_in(tmp_path, "analysing"),
+        exclusive_lock(tmp_path, "analysing"),
     ):
         raise AssertionError
-    with alone_in(tmp_path, "analysing"):
+    with exclusive_lock(tmp_path, "analysing"):
         assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from records.identity import (
     UNREADABLE,
     BodyIdentity,
     Identity,
-    beginning_of,
+    first_bytes,
     read,
     shown,
     stamp,
@@ -81,11 +81,11 @@ def test_text_of_another_client_is_foreign(text: str, run: int) -> None:
 
 @given(identities, st.binary(min_size=1, max_size=200))
 def test_words_for_a_foreign_message_are_printable_ascii(identity: Identity, body: bytes) -> None:
-    words = shown(beginning_of(body), len(body))
+    words = shown(first_bytes(body), len(body))
     assert words.isascii()
     assert words.isprintable()
     assert len(words) < 5 * BEGINNING_BYTES
-    assert f"another brokerbench run (run number {identity.run:08x})" in shown(beginning_of(stamp(identity, 64)), 64)
+    assert f"another brokerbench run (run number {identity.run:08x})" in shown(first_bytes(stamp(identity, 64)), 64)
 
 
 @given(st.binary(max_size=200), UNSIGNED_32)

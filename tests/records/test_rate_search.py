@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from records.errors import UserError
-from records.rate_search import SearchSettings, is_search, parse_search, rest_of
+from records.rate_search import SearchSettings, is_search, make_pause_step, parse_search
 
 RATES = st.integers(1, 100_000).map(float)
 
@@ -54,4 +54,4 @@ def test_what_is_no_search_is_refused_with_what_to_write(text: str, problem: str
 def test_in_a_rest_each_producer_sends_a_message_in_two_seconds() -> None:
     first, rest = SearchSettings(400).first_steps(6)
     assert (first.from_per_s, first.for_s, first.rest) == (400, 10, False)
-    assert (rest, rest.rest, rest.from_per_s) == (rest_of(6), True, 3.0)
+    assert (rest, rest.rest, rest.from_per_s) == (make_pause_step(6), True, 3.0)

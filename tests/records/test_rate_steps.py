@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from records.errors import UserError
-from records.rate_steps import RateStep, parse_steps, text_of
+from records.rate_steps import RateStep, format_steps, parse_steps
 
 RATES = st.floats(1e-3, 1e6, allow_nan=False) | st.integers(1, 10**6).map(float)
 
@@ -28,7 +28,7 @@ def test_steps_are_rates_with_their_seconds(
 
 @given(st.lists(st.builds(RateStep, RATES, RATES, st.integers(5, 900)), min_size=1, max_size=5))
 def test_what_is_written_is_read_again_exactly(steps: list[RateStep]) -> None:
-    assert list(parse_steps(text_of(steps))) == steps
+    assert list(parse_steps(format_steps(steps))) == steps
 
 
 @pytest.mark.parametrize(

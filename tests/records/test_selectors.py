@@ -98,7 +98,7 @@ def test_a_comparison_of_unlike_values_is_an_error(selector: str, refusal: str) 
 
 def test_what_matches_is_told_for_each_message_of_a_period() -> None:
     properties = MessageProperties.of({"colour": ["red", "blue"], "weight": [1, 2, 3]})
-    assert parse("colour = 'red' AND weight > 1").matched(properties) == (False, False, True, False, True, False)
+    assert parse("colour = 'red' AND weight > 1").match_period(properties) == (False, False, True, False, True, False)
 
 
 texts, numbers = st.sampled_from(["colour", "shade", "missing"]), st.sampled_from(["weight", "size", "absent"])

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from records.buckets import bucket_of, value_ns
 from records.percentiles import quantiles_ns
 from records.rate_steps import judged_seconds
-from records.step_judgement import StepCounts, StepJudgement, agreed, held_by_rate, judge, owed, seconds_for_p99
+from records.step_judgement import (
+    StepCounts,
+    StepJudgement,
+    estimate_due,
+    held_by_rate,
+    judge,
+    reconcile,
+    seconds_for_p99,
+)
 
 MS = 1_000_000
 FAST, SLOW = bucket_of(5 * MS), bucket_of(80 * MS)
@@ -70,14 +78,14 @@ def test_never_held_above_the_limit_nor_by_few(took_ms: list[int], limit_ms: int
 @given(VERDICTS, VERDICTS)
 def test_opposite_judgements_are_unknown_and_both_are_told(recorded: bool | None, searched: bool | None) -> None:
     ours, live = StepJudgement(recorded, "by events"), StepJudgement(searched, "by the search")
-    both = agreed(ours, live)
+    both = reconcile(ours, live)
     if {recorded, searched} == {True, False}:
         assert both.held is None
         assert "by events" in both.why
         assert "by the search" in both.why
     else:
         assert both == ours
-    assert agreed(ours, None) == ours
+    assert reconcile(ours, None) == ours
 
 
 @given(st.floats(0.5, 1e6), st.integers(1, 1_000))
@@ -88,9 +96,9 @@ def test_a_lengthened_step_has_enough_for_its_p99(per_s: float, producers: int) 
 
 
 def test_what_was_due_is_known_by_schedule_or_record() -> None:
-    assert owed(1_000, 6, 998) == 998, "as recorded, where that is possible"
-    assert owed(1_000, 6, 700) == 994, "a producer that stopped recorded nothing"
-    assert owed(1_000, 6, 1_003) == 1_003
+    assert estimate_due(1_000, 6, 998) == 998, "as recorded, where that is possible"
+    assert estimate_due(1_000, 6, 700) == 994, "a producer that stopped recorded nothing"
+    assert estimate_due(1_000, 6, 1_003) == 1_003
 
 
 def test_the_last_known_try_of_a_rate_counts() -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from jgo.maven import MavenContext
 
-from records.digests import changed, digests, read_list, write_list
+from records.digests import digests, find_changed_files, read_list, write_list
 from records.errors import UserError
 from records.files import locked
 from records.temporary import remove_stale, temporary_folder
@@ -197,7 +197,7 @@ def _flaw(distribution: PinnedArtifact, final: Path) -> str:
         except ValueError as error:
             return f"is in {final}, and of the digests of its files {error}"
         jars = {jar.relative_to(final).as_posix() for jar in final.rglob("*.jar")}
-        damaged = ", ".join([*changed(final, listed), *sorted(jars - listed.keys())][:NAMED_AT_MOST])
+        damaged = ", ".join([*find_changed_files(final, listed), *sorted(jars - listed.keys())][:NAMED_AT_MOST])
     return f"is damaged in {final.parent} ({damaged})" if damaged else ""
 
 

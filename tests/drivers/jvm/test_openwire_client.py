@@ -10,7 +10,7 @@ from drivers.client.contract import ProducerSettings
 from drivers.contract import DriverError, Outcome, Subscription
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
-from records.identity import Identity, beginning_of, stamp
+from records.identity import Identity, first_bytes, stamp
 from tests.drivers.java_bench import (
     RUN,
     UNKNOWN_BROKER,
@@ -65,7 +65,7 @@ def test_bodies_that_are_not_as_sent_are_told_apart(single_broker: Runtime, tmp_
     ]
     assert bench.statistics.foreign == [
         (str(orders), "broker-1", b"short", 5),
-        (str(orders), "broker-1", beginning_of(bodies[-1]), 40),
+        (str(orders), "broker-1", first_bytes(bodies[-1]), 40),
     ]
 
 
