@@ -16,9 +16,9 @@ API = "brokerbench.api"
 def __getattr__(name: str) -> Any:
     if name.startswith("__") or find_spec(f"{__name__}.{name}"):  # Python looks up a submodule before it imports it
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from brokerbench.shadowing import imported
+    from brokerbench.shadowing import import_or_exit
 
-    api = imported(API)
+    api = import_or_exit(API)
     if name not in api.__all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_nearest(name, api.__all__)}", name=name)
     return getattr(api, name)

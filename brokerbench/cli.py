@@ -317,18 +317,18 @@ def compare(
     4 undecided (--strict), 130 stopped.
     """
     from brokerbench.compare.answer import comparison_input, describe, exit_status, runs_that_began
-    from brokerbench.compare.command import runs_made
+    from brokerbench.compare.command import make_missing_runs
     from brokerbench.compare.equal_arms import nearest_equal
     from brokerbench.compare.kept_verdicts import keep, kept_verdicts
     from brokerbench.compare.session import ComparisonRequest
     from brokerbench.restart_impact import restarts_of
     from brokerbench.stored_runs import find_run
-    from reports.comparison.build import compared, write
+    from reports.comparison.build import compare_runs, write
 
     page = comparison_input(**wanted)
     if scenario is not None:
         request = ComparisonRequest(scenario, topologies, vary, blocks, run_time, session, words, runs, control)
-        folders = tuple(runs_made(request, wanted["primary"], click.echo))
+        folders = tuple(make_missing_runs(request, wanted["primary"], click.echo))
     elif any((topologies, vary, blocks, control, run_time, session)):
         raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
     else:
@@ -337,7 +337,7 @@ def compare(
             click.echo(sentence, err=True)
     page_request = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of, nearest_equal=nearest_equal)
     page_request = replace(page_request, standing_verdicts=kept_verdicts(folders))
-    comparisons = compared(page_request)
+    comparisons = compare_runs(page_request)
     if scenario is not None:
         keep(comparisons, folders)
     written = write(comparisons, page_request)

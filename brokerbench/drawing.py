@@ -37,7 +37,7 @@ def draw_topology(topology: Topology) -> str:
     return "\n".join(lines)
 
 
-def has_the_shape_of(drawn: Topology, topology: Topology) -> bool:
+def has_same_drawing(drawn: Topology, topology: Topology) -> bool:
     """Whether both topologies have the same drawing."""
     return _shape(drawn) == _shape(topology)
 

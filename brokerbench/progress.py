@@ -82,7 +82,7 @@ def first_results(info: RunInfo) -> str:
 
 
 @contextmanager
-def rewritten(line: Callable[[float], str], stream: TextIO | None = None) -> Iterator[None]:
+def live_line(line: Callable[[float], str], stream: TextIO | None = None) -> Iterator[None]:
     """Show ``line`` on a terminal while the block runs, and remove it afterwards. Do nothing if it is not a terminal.
 
     ``line``: returns the text for the seconds since the beginning. ``stream``: standard output by default.

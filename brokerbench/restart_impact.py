@@ -81,10 +81,10 @@ def add_broker(now: Topology) -> RestartImpact:
     change = f"one additional link, from {link.opened_by.name} to {link.to.name}" + (
         f", like {like.name}" if like else ""
     )
-    return compared(change, now, grown)
+    return compare_files(change, now, grown)
 
 
-def compared(change: str, now: Topology, grown: Topology) -> RestartImpact:
+def compare_files(change: str, now: Topology, grown: Topology) -> RestartImpact:
     """Compare the brokers' files of two topologies."""
     before, after = _configurations(now), _configurations(grown)
     staying = [name for name in before if name in after]
@@ -106,7 +106,7 @@ def _counted(text: str) -> Iterator[RestartImpact]:
         except TopologyInvalid:  # the parameter's limit is reached
             continue
         if len(grown.brokers) > len(now.brokers):
-            yield compared(f"{parameter}={value + 1}", now, grown)
+            yield compare_files(f"{parameter}={value + 1}", now, grown)
 
 
 def _like(link: Link, entry: AnyBroker, name: str) -> Link:

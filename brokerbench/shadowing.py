@@ -23,7 +23,7 @@ LIBRARIES = (
 CANNOT_RUN = 2  # exit status
 
 
-def imported(name: str) -> ModuleType:
+def import_or_exit(name: str) -> ModuleType:
     """Import a module of this project and its dependencies. Ends the process if Python finds a user's file first.
 
     Otherwise some import would fail with an unrelated message.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from brokerbench.drawing import draw_topology, has_the_shape_of
+from brokerbench.drawing import draw_topology, has_same_drawing
 from brokerbench.restart_impact import RestartImpact
 from topologies.catalogue.lookup import Entry
 from topologies.model.broker import AnyBroker
@@ -30,7 +30,7 @@ def entry(
 ) -> str:
     """Return the description, the parameters, and the text of `topology`. ``usual``: the entry without parameters."""
     parameter_lines = _section("parameters", (f"{name}={value!r}" for name, value in parameters.items()))
-    picture = listed.picture if has_the_shape_of(built, usual) else draw_topology(built)
+    picture = listed.picture if has_same_drawing(built, usual) else draw_topology(built)
     return "\n\n".join([listed.summary, picture, parameter_lines, *_parts(built, growths)])
 
 

@@ -19,7 +19,7 @@ from brokerbench.compare.session import (
     ComparisonRequest,
     ComparisonSession,
     arms,
-    planned,
+    plan_session,
     progress,
     require_free,
     split_values,
@@ -33,12 +33,12 @@ from reports.comparison.statistics import can_be_judged
 from topologies.model.spelling import shortened
 
 
-def runs_made(request: ComparisonRequest, primary: Sequence[str], say: Say) -> list[Path]:
+def make_missing_runs(request: ComparisonRequest, primary: Sequence[str], say: Say) -> list[Path]:
     """Make the missing runs, and return the folders of all runs. Ctrl-C ends the process with status 130.
 
     ``primary``: names of the figures to judge. Raises ValueError.
     """
-    sessions, tests = planned_sessions(request, primary)
+    sessions, tests = plan_sessions(request, primary)
     try:
         with signals_interrupt():
             return _make(sessions, tests, primary, say)
@@ -47,7 +47,7 @@ def runs_made(request: ComparisonRequest, primary: Sequence[str], say: Say) -> l
         sys.exit(EXIT_STATUS["interrupted"])
 
 
-def planned_sessions(request: ComparisonRequest, primary: Sequence[str]) -> tuple[list[ComparisonSession], int]:
+def plan_sessions(request: ComparisonRequest, primary: Sequence[str]) -> tuple[list[ComparisonSession], int]:
     """Return a session per scenario of ``steady:7,failover:3``, and the number of tests for Holm. Raises ValueError."""
     wanted = [_with_blocks(text, request.blocks) for text in split_values(request.scenario)]
     names = [locustfile_of(scenario).stem for scenario, _ in wanted]
@@ -59,7 +59,9 @@ def planned_sessions(request: ComparisonRequest, primary: Sequence[str]) -> tupl
     tests = sum(number for number, counts in zip(figures, judged, strict=True) if counts) * (len(values) - 1)
     several = len(wanted) > 1
     return [
-        planned(replace(request, scenario=scenario, blocks=blocks, session=_session(request, name, several)), tests)
+        plan_session(
+            replace(request, scenario=scenario, blocks=blocks, session=_session(request, name, several)), tests
+        )
         for (scenario, blocks), name in zip(wanted, names, strict=True)
     ], tests
 

@@ -20,9 +20,9 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from brokerbench.compare.kept_verdicts import verdicts_in
-from brokerbench.compare.session import ComparisonSession, Slot, only_one, why_invalid
+from brokerbench.compare.session import ComparisonSession, Slot, lock_session, why_invalid
 from brokerbench.interrupts import run_guarded
-from brokerbench.progress import RunTimes, UnderWay, duration_text, end_text, first_results, rewritten
+from brokerbench.progress import RunTimes, UnderWay, duration_text, end_text, first_results, live_line
 from brokerbench.stored_runs import analyse
 from records.errors import UserError
 from records.percentiles import values_needed
@@ -171,7 +171,7 @@ def make(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
     """
     with ExitStack() as locks:
         for session in sessions:
-            locks.enter_context(only_one(session.folder))
+            locks.enter_context(lock_session(session.folder))
         return _all_made(sessions, say)
 
 
@@ -223,7 +223,7 @@ def _make_missing(
         say(this_run)
         folders_before, began_s = _folders(session), time.monotonic()
         under_way = partial(_under_way(session, sessions, times).line, this_run)
-        with log.open("w", encoding="utf-8") as output, rewritten(under_way):
+        with log.open("w", encoding="utf-8") as output, live_line(under_way):
             status = run_guarded(
                 [*_locust(), *session.arguments(slot), *same_runtime(session, sessions)], output=output
             )

@@ -142,7 +142,7 @@ class ComparisonSession:
         return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def planned(request: ComparisonRequest, tests: int) -> ComparisonSession:
+def plan_session(request: ComparisonRequest, tests: int) -> ComparisonSession:
     """Return the requested session. ``tests``: primary figures times arms after the first, over the whole comparison.
 
     They determine the number of blocks that a verdict needs. ValueError names the option, the value and the rule.
@@ -263,7 +263,7 @@ def split_values(text: str) -> Iterable[str]:
     yield text[begin:].strip()
 
 
-def stray_word(options: Sequence[str]) -> str:
+def find_unknown_word(options: Sequence[str]) -> str:
     """Return the first word that is neither an option nor an option's value; empty if there is none."""
     before = ""
     for word in options:
@@ -274,14 +274,14 @@ def stray_word(options: Sequence[str]) -> str:
 
 
 def _check_others(option: str, options: Sequence[str]) -> None:
-    if stray := stray_word(options):
+    if stray := find_unknown_word(options):
         raise ValueError(f"{stray!r}: is not an option of a run; write --OPTION=VALUE, such as --rate=200")
-    if why := why_not_of_every_run(option, options):
+    if why := explain_forbidden_word(option, options):
         raise ValueError(why)
 
 
-def why_not_of_every_run(option: str, options: Sequence[str]) -> str:
-    """Return the word that cannot be an option of every run, and why; empty if all can. ``option``: the varied one."""
+def explain_forbidden_word(option: str, options: Sequence[str]) -> str:
+    """Return which word cannot be an option of every run, and why; empty if all can. ``option``: the varied option."""
     for name in (word.partition("=")[0] for word in options):
         if name == f"--{option}":
             return f"{name}: the arms differ in it, so it cannot be an option of every run: leave it out"
@@ -296,12 +296,12 @@ def why_not_of_every_run(option: str, options: Sequence[str]) -> str:
 def require_free(folder: Path, instead: str = ANOTHER_SESSION) -> None:
     """Raise ValueError if another process uses the folder. It does not have to exist."""
     if folder.is_dir():
-        with only_one(folder, instead):
+        with lock_session(folder, instead):
             pass
 
 
 @contextmanager
-def only_one(folder: Path, instead: str = ANOTHER_SESSION) -> Iterator[None]:
+def lock_session(folder: Path, instead: str = ANOTHER_SESSION) -> Iterator[None]:
     """Lock the folder for this process.
 
     ValueError if it is locked. The kernel releases the lock when the process ends.

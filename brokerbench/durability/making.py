@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from brokerbench.compare.session import only_one
+from brokerbench.compare.session import lock_session
 from brokerbench.durability.cells import DurabilityCell
 from brokerbench.durability.table import DECIDED, WITHOUT_LOSS, Round, round_number, rounds_in, runs_in
 from brokerbench.interrupts import run_guarded
@@ -49,7 +49,7 @@ def make(
     with ExitStack() as locks:
         for cell, folder in folders.items():
             folder.mkdir(parents=True, exist_ok=True)
-            locks.enter_context(only_one(folder, ELSEWHERE))
+            locks.enter_context(lock_session(folder, ELSEWHERE))
             (folder / "overlay.yaml").write_text(cell.overlay, encoding="utf-8")
         _Maker(folders, wanted, further, say).make_all()
     return {cell: rounds_in(folder) for cell, folder in folders.items()}

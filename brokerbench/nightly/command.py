@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brokerbench.compare.answer import require_folders
 from brokerbench.compare.making import Say
-from brokerbench.compare.session import only_one, progress
+from brokerbench.compare.session import lock_session, progress
 from brokerbench.errors import sentence
 from brokerbench.interrupts import signals_interrupt
 from brokerbench.nightly.making import OWN_NIGHT, begin, make_cells, require_own, sessions
@@ -46,7 +46,7 @@ def run_night(request: NightRequest, say: Say) -> Night:
     try:
         with signals_interrupt():
             begin(request.path, request.plan, planned, say)
-            with only_one(request.folder, OWN_NIGHT):
+            with lock_session(request.folder, OWN_NIGHT):
                 return _judge(request, make_cells(planned, say), say)
     except KeyboardInterrupt:
         made_so_far = progress([comparison.session for comparison in planned])

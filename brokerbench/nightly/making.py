@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokerbench.compare.making import Say, check, duration_s, make
-from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, ComparisonSession, planned, require_free
+from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, ComparisonSession, plan_session, require_free
 from brokerbench.errors import sentence
 from brokerbench.nightly.plan import TOPOLOGY, Benchmark, NightlyPlan, rejection_message
 from brokerbench.progress import duration_text
 from records.errors import UserError
 from reports.comparison.arms import arm_name
-from reports.comparison.build import ComparisonInput, compared
+from reports.comparison.build import ComparisonInput, compare_runs
 from reports.comparison.statistics import needed_blocks
 from reports.comparison.verdicts import SAME_WITHIN
 from reports.nightly.judging import NightlyCell
@@ -39,7 +39,7 @@ def sessions(plan: NightlyPlan, runs: Path) -> tuple[Planned, ...]:
     """Return the comparisons of a night, with folders below ``runs``. ValueError for options that runs cannot have."""
     needed = needed_blocks(max(1, plan.tests))
     return tuple(
-        Planned(benchmark, topology, planned(_request(plan, benchmark, topology, needed, at, runs), 1))
+        Planned(benchmark, topology, plan_session(_request(plan, benchmark, topology, needed, at, runs), 1))
         for at, (benchmark, topology) in enumerate(plan.cells(), start=1)
     )
 
@@ -113,7 +113,7 @@ def _cell(comparison: Planned, at: int, total: int, say: Say) -> NightlyCell:
     benchmark, outcome, trouble = comparison.benchmark, None, ""
     try:
         primary = tuple(dict.fromkeys(gate.metric.path for gate in benchmark.relative))
-        (outcome,) = compared(
+        (outcome,) = compare_runs(
             ComparisonInput(tuple(make([comparison.session], say)), primary, SAME_WITHIN, allow_unlike=False)
         )
     except (UserError, OSError) as error:

@@ -25,7 +25,7 @@ from pathlib import Path
 from locust.util.timespan import parse_timespan
 from yaml import Node, ScalarNode
 
-from brokerbench.compare.session import MOST_BLOCKS, stray_word, variable_options, why_not_of_every_run
+from brokerbench.compare.session import MOST_BLOCKS, explain_forbidden_word, find_unknown_word, variable_options
 from brokerbench.locustfiles import locustfile_of
 from harness.checks import parse_checks
 from harness.options.declarations import OPTIONS
@@ -152,7 +152,7 @@ class NightlyPlan:
     def _require_options_of_every_run(self) -> None:
         parts = [("options", self.options), *(("benchmarks", benchmark.options) for benchmark in self.benchmarks)]
         for field_name, options in parts:
-            if why := why_not_of_every_run(self.vary, options):
+            if why := explain_forbidden_word(self.vary, options):
                 raise TopologyInvalid(why, field=field_name)
 
     @property
@@ -205,7 +205,7 @@ def _require_topologies(field_name: str, texts: Sequence[str]) -> None:
 
 
 def _require_options(options: Sequence[str]) -> None:
-    if stray := stray_word(options):
+    if stray := find_unknown_word(options):
         rule = "it must be an option of a run, such as --rate=200; brokerbench options lists them"
         raise TopologyInvalid(f"{stray!r}, but {rule}", field="options")
 

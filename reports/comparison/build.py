@@ -47,7 +47,7 @@ class ComparisonInput:
     standing_verdicts: tuple[FirstVerdict, ...] = ()
 
 
-def compared(wanted: ComparisonInput) -> tuple[Comparison, ...]:
+def compare_runs(wanted: ComparisonInput) -> tuple[Comparison, ...]:
     """Return one comparison per scenario. Raises UserError before anything is written."""
     designs = designs_by_scenario(read_runs(wanted.runs, wanted.to_add_a_broker), wanted.allow_unlike)
     primary = primary_of_each(wanted.primary, designs)

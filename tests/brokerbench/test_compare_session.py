@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerbench.compare import making
-from brokerbench.compare.command import planned_sessions
+from brokerbench.compare.command import plan_sessions
 from brokerbench.compare.making import make, same_runtime
-from brokerbench.compare.session import ComparisonRequest, Slot, only_one, planned, split_values, stray_word
+from brokerbench.compare.session import (
+    ComparisonRequest,
+    Slot,
+    find_unknown_word,
+    lock_session,
+    plan_session,
+    split_values,
+)
 from brokerbench.progress import RunTimes
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -21,17 +28,17 @@ ASKED = ComparisonRequest("steady", "mesh,tree", (), 3, "10s", None, (), Path("r
 
 
 def test_a_block_holds_every_arm_once_and_the_same_command_has_the_same_plan() -> None:
-    slots = list(planned(ASKED, 1).slots())
+    slots = list(plan_session(ASKED, 1).slots())
     for block in (1, 2, 3):
         assert {slot.value for slot in slots if slot.block == block} == {"mesh", "tree"}
-    assert slots == list(planned(ASKED, 1).slots())
-    assert slots == list(planned(replace(ASKED, blocks=9), 1).slots())[: len(slots)]  # more blocks go on
+    assert slots == list(plan_session(ASKED, 1).slots())
+    assert slots == list(plan_session(replace(ASKED, blocks=9), 1).slots())[: len(slots)]  # more blocks go on
 
 
 def test_a_control_runs_the_first_arm_twice_per_block(tmp_path: Path) -> None:
     """Only the second run is marked as the control."""
     request = replace(ASKED, control=True, session="mine", runs=tmp_path)
-    session = planned(request, 1)
+    session = plan_session(request, 1)
     slots = list(session.slots())
     assert session.run_count == len(slots) == 9
     for block in (1, 2, 3):
@@ -42,26 +49,26 @@ def test_a_control_runs_the_first_arm_twice_per_block(tmp_path: Path) -> None:
     ]
     session.begin()
     with pytest.raises(ValueError, match="contains runs with other options"):
-        planned(replace(request, control=False), 1).begin()
+        plan_session(replace(request, control=False), 1).begin()
 
 
 def test_a_long_locustfile_name_still_names_a_session(tmp_path: Path) -> None:
     """The generated name is cut. Only a name that the user writes is rejected for its length."""
     (locustfile := tmp_path / f"{'o' * 250}.py").touch()
-    session = planned(replace(ASKED, scenario=str(locustfile)), 1)
+    session = plan_session(replace(ASKED, scenario=str(locustfile)), 1)
     assert session.name.startswith(f"{'o' * 100}-topology-")
     with pytest.raises(ValueError, match="at most 200 characters"):
-        planned(replace(ASKED, session="o" * 201), 1)
+        plan_session(replace(ASKED, session="o" * 201), 1)
 
 
 def test_arms_take_turns_in_being_first() -> None:
-    first_values = [slot.value for slot in planned(replace(ASKED, blocks=40), 1).slots() if slot.order == 1]
+    first_values = [slot.value for slot in plan_session(replace(ASKED, blocks=40), 1).slots() if slot.order == 1]
     assert 10 < first_values.count("mesh") < 30
 
 
 def test_without_a_number_of_blocks_there_are_as_many_as_a_verdict_takes() -> None:
-    assert planned(replace(ASKED, blocks=None), 1).blocks == 7
-    assert planned(replace(ASKED, blocks=None, topologies="a,b,c,d"), 6).blocks == 8
+    assert plan_session(replace(ASKED, blocks=None), 1).blocks == 7
+    assert plan_session(replace(ASKED, blocks=None, topologies="a,b,c,d"), 6).blocks == 8
 
 
 @pytest.mark.parametrize(
@@ -79,7 +86,7 @@ def test_without_a_number_of_blocks_there_are_as_many_as_a_verdict_takes() -> No
 def test_arms_are_the_values_of_one_option(
     topologies: str | None, vary: tuple[str, ...], option: str, values: tuple[str, ...]
 ) -> None:
-    session = planned(replace(ASKED, topologies=topologies, vary=vary), 1)
+    session = plan_session(replace(ASKED, topologies=topologies, vary=vary), 1)
     assert (session.option, session.values) == (option, values)
 
 
@@ -91,18 +98,18 @@ def test_only_commas_outside_brackets_part_values(values: list[str]) -> None:
 
 def test_a_name_that_other_runs_have_is_refused(tmp_path: Path) -> None:
     request = replace(ASKED, session="mine", runs=tmp_path)
-    planned(request, 1).begin()
-    planned(replace(request, blocks=9), 1).begin()
+    plan_session(request, 1).begin()
+    plan_session(replace(request, blocks=9), 1).begin()
     with pytest.raises(ValueError, match=r"compare-mine: contains runs with .* another name with --session"):
-        planned(replace(request, run_time="20s"), 1).begin()
+        plan_session(replace(request, run_time="20s"), 1).begin()
 
 
 @pytest.mark.parametrize("longer", [("--start-timeout", "300"), ("--start-timeout=300",)])
 def test_a_comparison_goes_on_with_more_time_for_its_brokers_to_start(tmp_path: Path, longer: tuple[str, ...]) -> None:
     request = replace(ASKED, common_options=("--rate", "100"), runs=tmp_path)
-    session = planned(request, 1)
+    session = plan_session(request, 1)
     session.begin()
-    again = planned(replace(request, common_options=(*longer, "--rate", "100")), 1)
+    again = plan_session(replace(request, common_options=(*longer, "--rate", "100")), 1)
     assert (again.folder, again.holds_another()) == (session.folder, False)
     again.begin()
     assert "300" in " ".join(again.run_arguments("mesh"))
@@ -112,11 +119,11 @@ def test_a_topology_that_was_edited_since_is_another_comparison(tmp_path: Path) 
     file = tmp_path / "net.yaml"
     file.write_text("name: one", encoding="utf-8")
     request = replace(ASKED, topologies=f"{file},mesh", runs=tmp_path)
-    planned(request, 1).begin()
-    planned(request, 1).begin()
+    plan_session(request, 1).begin()
+    plan_session(request, 1).begin()
     file.write_text("name: other", encoding="utf-8")
     with pytest.raises(ValueError, match="or other file contents"):
-        planned(request, 1).begin()
+        plan_session(request, 1).begin()
 
 
 @pytest.mark.parametrize("options", [("--overlay", "{}"), ("--overlay={}",)])
@@ -124,15 +131,15 @@ def test_so_is_an_overlay_of_every_run(tmp_path: Path, options: tuple[str, ...])
     file = tmp_path / "tuned.yaml"
     file.write_text("brokers: {}", encoding="utf-8")
     request = replace(ASKED, common_options=tuple(word.format(file) for word in options), runs=tmp_path)
-    planned(request, 1).begin()
-    planned(request, 1).begin()
+    plan_session(request, 1).begin()
+    plan_session(request, 1).begin()
     file.write_text("links: {}", encoding="utf-8")
     with pytest.raises(ValueError, match="or other file contents"):
-        planned(request, 1).begin()
+        plan_session(request, 1).begin()
 
 
 def test_only_runs_that_ended_and_are_valid_count_as_made(tmp_path: Path) -> None:
-    session = planned(replace(ASKED, runs=tmp_path), 1)
+    session = plan_session(replace(ASKED, runs=tmp_path), 1)
     slots = list(session.slots())
     assert session.usable_runs() == {}
     of_a_run(session.folder, slots[0], "1", state="ended")
@@ -150,9 +157,11 @@ def test_only_runs_that_ended_and_are_valid_count_as_made(tmp_path: Path) -> Non
 
 
 def test_a_docker_engine_that_starts_between_two_runs_does_not_change_their_runtime(tmp_path: Path) -> None:
-    session = planned(replace(ASKED, session="first", runs=tmp_path), 1)
-    other_session = planned(replace(ASKED, session="second", runs=tmp_path), 1)
-    asked_for = planned(replace(ASKED, session="first", runs=tmp_path, common_options=("--runtime", "containers")), 1)
+    session = plan_session(replace(ASKED, session="first", runs=tmp_path), 1)
+    other_session = plan_session(replace(ASKED, session="second", runs=tmp_path), 1)
+    asked_for = plan_session(
+        replace(ASKED, session="first", runs=tmp_path, common_options=("--runtime", "containers")), 1
+    )
     assert same_runtime(session, [session, other_session]) == []
     of_a_run(session.folder, next(session.slots()), "1", state="ended")
     assert same_runtime(session, [session, other_session]) == ["--runtime=processes"]
@@ -171,7 +180,7 @@ def of_a_run(folder: Path, slot: Slot, name: str, state: str, problems: tuple[st
 
 def test_the_runs_of_several_scenarios_are_counted_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sessions = [
-        planned(replace(ASKED, scenario=scenario, session=scenario, blocks=1, runs=tmp_path), 1)
+        plan_session(replace(ASKED, scenario=scenario, session=scenario, blocks=1, runs=tmp_path), 1)
         for scenario in ("steady", "failover")
     ]
     for session in sessions:
@@ -194,7 +203,7 @@ def test_the_runs_of_several_scenarios_are_counted_together(tmp_path: Path, monk
 
 def test_each_scenario_has_its_runs_and_its_own_number_of_blocks() -> None:
     request = replace(ASKED, scenario="steady:9,failover:3", session="mine")
-    sessions, tests = planned_sessions(request, ())
+    sessions, tests = plan_sessions(request, ())
     assert tests == 1, "three blocks can give no verdict"
     assert [(session.locustfile.stem, session.blocks, session.name) for session in sessions] == [
         ("steady", 9, "mine-steady"),
@@ -204,16 +213,16 @@ def test_each_scenario_has_its_runs_and_its_own_number_of_blocks() -> None:
 
 def test_without_a_number_scenarios_have_as_many_blocks_as_all_their_tests_take() -> None:
     request = replace(ASKED, scenario="steady,failover", blocks=None, topologies="mesh,tree,ring")
-    sessions, tests = planned_sessions(request, ("steady:throughput.received_per_s", "throughput.sent_per_s"))
+    sessions, tests = plan_sessions(request, ("steady:throughput.received_per_s", "throughput.sent_per_s"))
     assert tests == 6
     assert [session.blocks for session in sessions] == [8, 8]
 
 
 def test_one_command_at_a_time_makes_the_runs_of_a_session(tmp_path: Path) -> None:
-    session = replace(planned(ASKED, 1), folder=tmp_path)
-    with only_one(tmp_path), pytest.raises(ValueError, match="another command is making these runs"):
+    session = replace(plan_session(ASKED, 1), folder=tmp_path)
+    with lock_session(tmp_path), pytest.raises(ValueError, match="another command is making these runs"):
         make([session], print)
-    with only_one(tmp_path):
+    with lock_session(tmp_path):
         pass
 
 
@@ -221,7 +230,7 @@ def test_run_commands_name_locustfiles_by_relative_path(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A locustfile below the current folder is named as a user would type it."""
-    (session,), _ = planned_sessions(replace(ASKED, scenario="steady"), ())
+    (session,), _ = plan_sessions(replace(ASKED, scenario="steady"), ())
     monkeypatch.chdir(session.locustfile.parents[1])
     assert session.run_arguments("mesh")[1] == "scenarios/steady.py"
     monkeypatch.chdir(session.locustfile.parents[1] / "harness")
@@ -230,6 +239,6 @@ def test_run_commands_name_locustfiles_by_relative_path(
 
 def test_a_stray_word_among_run_options_is_rejected() -> None:
     """Locust would take it for the name of a user class."""
-    assert stray_word(("--rate", "200", "--prefetch=10", "-t", "5s")) == ""
-    assert stray_word(("rate",)) == "rate"
-    assert stray_word(("--rate=200", "100")) == "100"
+    assert find_unknown_word(("--rate", "200", "--prefetch=10", "-t", "5s")) == ""
+    assert find_unknown_word(("rate",)) == "rate"
+    assert find_unknown_word(("--rate=200", "100")) == "100"

@@ -5,7 +5,7 @@ import re
 import time
 from datetime import datetime
 
-from brokerbench.progress import CLEAR, RunTimes, UnderWay, end_text, first_results, rewritten
+from brokerbench.progress import CLEAR, RunTimes, UnderWay, end_text, first_results, live_line
 from records.abort import Abort, AbortCondition
 from records.run import ProcessInfo, RunInfo
 
@@ -52,7 +52,7 @@ def test_first_results_are_counts_and_aborts() -> None:
 
 def test_a_terminal_has_one_line_that_is_rewritten() -> None:
     terminal = Terminal()
-    with rewritten(lambda passed_s: f"{passed_s:.0f} s", terminal):
+    with live_line(lambda passed_s: f"{passed_s:.0f} s", terminal):
         time.sleep(1.2)
     written = terminal.getvalue()
     assert written.startswith(f"{CLEAR}0 s{CLEAR}1 s")
@@ -62,6 +62,6 @@ def test_a_terminal_has_one_line_that_is_rewritten() -> None:
 
 def test_a_log_gets_no_rewritten_line() -> None:
     log = io.StringIO()
-    with rewritten(lambda passed_s: "never", log):
+    with live_line(lambda passed_s: "never", log):
         pass
     assert log.getvalue() == ""

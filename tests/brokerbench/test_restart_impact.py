@@ -3,7 +3,14 @@
 import pytest
 from hypothesis import given, settings
 
-from brokerbench.restart_impact import NEW, RestartImpact, add_broker, brokers_to_restart, compared, restart_impacts
+from brokerbench.restart_impact import (
+    NEW,
+    RestartImpact,
+    add_broker,
+    brokers_to_restart,
+    compare_files,
+    restart_impacts,
+)
 from tests.topologies.artemis_samples import clusters_and_connections
 from tests.topologies.samples import topologies
 from topologies.artemis.broker import ArtemisBroker
@@ -96,7 +103,7 @@ def test_any_topology_can_be_joined(topology: Topology) -> None:
 
 
 def test_equal_topologies_restart_nobody() -> None:
-    assert compared("", build("ring"), build("ring")).untouched == ("broker-1", "broker-2", "broker-3", "broker-4")
+    assert compare_files("", build("ring"), build("ring")).untouched == ("broker-1", "broker-2", "broker-3", "broker-4")
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

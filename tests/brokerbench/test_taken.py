@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from brokerbench.compare import command
-from brokerbench.compare.command import runs_made
+from brokerbench.compare.command import make_missing_runs
 from brokerbench.compare.session import ComparisonRequest as Comparison
-from brokerbench.compare.session import only_one, planned
+from brokerbench.compare.session import lock_session, plan_session
 from brokerbench.nightly import making
 from brokerbench.nightly.command import NightRequest, run_night
 from brokerbench.nightly.making import sessions
@@ -56,7 +56,7 @@ def test_so_is_one_whose_plan_had_other_scenarios(plan: NightlyPlan, tmp_path: P
 def test_a_night_that_another_command_makes_is_refused_at_once(plan: NightlyPlan, tmp_path: Path) -> None:
     begin(plan, tmp_path)
     says = "another command is making these runs: wait until it ends, or start another night for this plan"
-    with only_one(tmp_path / "nightly-monday"), pytest.raises(ValueError, match=says):
+    with lock_session(tmp_path / "nightly-monday"), pytest.raises(ValueError, match=says):
         make_night(plan, tmp_path)
 
 
@@ -69,9 +69,9 @@ def test_a_night_that_the_same_plan_began_goes_on(plan: NightlyPlan, tmp_path: P
 def test_another_comparisons_folder_is_rejected_at_once(tmp_path: Path) -> None:
     """The folder belongs to a comparison with other options, or another command is making it."""
     request = Comparison("steady", "mesh,tree", (), 3, "10s", "mine", (), tmp_path)
-    session = planned(request, 1)
+    session = plan_session(request, 1)
     session.begin()
     with pytest.raises(ValueError, match="compare-mine: contains runs with other options"):
-        runs_made(replace(request, run_time="20s"), (), print)
-    with only_one(session.folder), pytest.raises(ValueError, match="or choose another session with --session"):
-        runs_made(request, (), print)
+        make_missing_runs(replace(request, run_time="20s"), (), print)
+    with lock_session(session.folder), pytest.raises(ValueError, match="or choose another session with --session"):
+        make_missing_runs(request, (), print)

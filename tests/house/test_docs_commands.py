@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click import ClickException
 
-from brokerbench.compare.command import planned_sessions
+from brokerbench.compare.command import plan_sessions
 from brokerbench.compare.equal_arms import proposal
 from brokerbench.compare.session import ComparisonRequest, split_values
 from records.errors import UserError
@@ -85,7 +85,7 @@ def test_every_comparison_can_be_planned_and_its_topologies_are_equal_in_brokers
     if "outage.py" in command:  # a file that the reader has saved
         monkeypatch.chdir(tmp_path)
         (tmp_path / "outage.py").touch()
-    assert planned_sessions(request, ())
+    assert plan_sessions(request, ())
     topologies = list(split_values(request.topologies or ""))
     if request.topologies and not any(name.endswith(".yaml") for name in topologies):
         assert proposal(topologies) == ""

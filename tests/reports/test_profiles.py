@@ -74,6 +74,6 @@ def test_the_comparison_page_names_the_hot_methods(tmp_path: Path) -> None:
             write_profiles(RunDirectory(folder), [profile(*shares)])
             folders.append(folder)
     wanted = build.ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False)
-    html = build.render(build.compared(wanted))
+    html = build.render(build.compare_runs(wanted))
     assert "Hot methods whose share of execution samples differs" in html
     assert f"{SYNC}</td>" in html

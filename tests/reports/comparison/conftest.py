@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.comparison.build import ComparisonInput, compared
+from reports.comparison.build import ComparisonInput, compare_runs
 from reports.comparison.comparison import Comparison
 from tests.reports.comparison.planted import noisy, write_blocks
 
@@ -21,5 +21,5 @@ def planted_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def planted_comparison(planted_runs: list[Path]) -> Comparison:
-    (comparison,) = compared(ComparisonInput(tuple(planted_runs), (), 5.0, allow_unlike=False))
+    (comparison,) = compare_runs(ComparisonInput(tuple(planted_runs), (), 5.0, allow_unlike=False))
     return comparison

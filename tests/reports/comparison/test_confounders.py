@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from brokerbench.cli import main
 from brokerbench.compare.equal_arms import nearest_equal
 from records.run import BrokerInfo, GroupInfo, RunInfo, UserInfo
-from reports.comparison.build import ComparisonInput, compared, render
+from reports.comparison.build import ComparisonInput, compare_runs, render
 from reports.comparison.confounders import Shape, confounder_lines, confounding_differences, shape_of
 from reports.comparison.forms import document, markdown
 from reports.parts.formats import plain
@@ -107,7 +107,7 @@ def unequal(tmp_path: Path) -> list[Path]:
 
 
 def test_it_stands_below_the_answer_of_page_markdown_json_and_terminal(unequal: list[Path], tmp_path: Path) -> None:
-    comparisons = compared(ComparisonInput(tuple(unequal), (), 5.0, False, nearest_equal=nearest_equal))
+    comparisons = compare_runs(ComparisonInput(tuple(unequal), (), 5.0, False, nearest_equal=nearest_equal))
     sentences = confounder_lines(comparisons)
     assert sentences[0].startswith("Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5.")
     assert sentences[-1] == (

@@ -16,7 +16,7 @@ from brokerbench.compare import command
 from brokerbench.compare.kept_verdicts import FIRST_VERDICTS_FILE, verdicts_in
 from brokerbench.compare.making import decided_verdicts
 from brokerbench.compare.session import SESSION_FILE, ComparisonRequest
-from brokerbench.compare.session import planned as planned_session
+from brokerbench.compare.session import plan_session as planned_session
 from reports.comparison.comparison import first_verdicts, keep_first_verdicts, newly_decided
 from reports.comparison.metrics import PRIMARY
 from reports.comparison.statistics import LEVEL
@@ -123,7 +123,7 @@ class Made:
         self.folder, self.out, self.runs = folder / "compare-mine", folder, list[Path]()
         self.folder.mkdir()
         (self.folder / SESSION_FILE).write_text("{}", encoding="utf-8")
-        monkeypatch.setattr(command, "runs_made", lambda *_: self.runs)
+        monkeypatch.setattr(command, "make_missing_runs", lambda *_: self.runs)
 
     def add(self, *ratios: float) -> None:
         for ratio in ratios:

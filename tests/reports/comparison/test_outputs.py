@@ -15,7 +15,7 @@ import pytest
 
 from records.errors import RunUnwritable, UserError
 from reports.comparison.arms import primary_by_scenario
-from reports.comparison.build import ComparisonInput, compared, render, write
+from reports.comparison.build import ComparisonInput, compare_runs, render, write
 from reports.comparison.charts import ratio_ticks
 from reports.comparison.comparison import Comparison, JudgedDesign, compare
 from reports.comparison.forms import document, markdown
@@ -67,9 +67,9 @@ def test_the_page_is_one_small_file_that_asks_for_nothing(html: str, page: Parse
 def test_a_control_tells_the_noise_that_was_planted_and_changes_no_verdict(tmp_path: Path) -> None:
     noise = (1.0, 1.1, 0.95, 1.0, 1.0, 1.02, 0.98)
     folders = write_with_controls(tmp_path, [(1, ratio, 1.5) for ratio in noise], doubtful={})
-    (with_control,) = compared(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False))
+    (with_control,) = compare_runs(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False))
     without = [folder for n, folder in enumerate(folders) if n % 3 != 1]
-    (plain,) = compared(ComparisonInput(tuple(without), (), 5.0, allow_unlike=False))
+    (plain,) = compare_runs(ComparisonInput(tuple(without), (), 5.0, allow_unlike=False))
     assert with_control.tests == plain.tests
     (noise_sentence,) = noise_of(with_control)
     assert noise_sentence.startswith("Noise of latency p99: mesh against itself is ")
@@ -93,8 +93,8 @@ def test_the_page_shows_each_overlay_once_with_its_content(tmp_path: Path) -> No
         run = {"options": options, "rendered": {"overlay/tuned.yaml": text} if text else {}}
         folders.append(write_planted(tmp_path, f"run-{n}", Planted(run=run)))
     comparisons = [
-        *compared(ComparisonInput(tuple(folders[:3]), (), 5.0, allow_unlike=False)),
-        *compared(ComparisonInput(tuple([folders[0], folders[3]]), (), 5.0, allow_unlike=False)),
+        *compare_runs(ComparisonInput(tuple(folders[:3]), (), 5.0, allow_unlike=False)),
+        *compare_runs(ComparisonInput(tuple([folders[0], folders[3]]), (), 5.0, allow_unlike=False)),
     ]
     for comparison, shown in zip(comparisons, (("15", "8"), ("15",)), strict=True):
         text = parse(render((comparison,))).text()
@@ -129,7 +129,7 @@ LATE = "the load generator itself was late"
 def test_a_figure_whose_values_are_all_doubtful_says_in_how_many_runs_and_why(tmp_path: Path) -> None:
     why = {PRIMARY: f"{LATE}: without its own delay p99 would be 4 ms instead of 9 ms"}
     folders = write_blocks(tmp_path, [[1.0, 1.2], [1.1, 1.3]], doubtful=why)
-    table = arm_table(compared(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False)))
+    table = arm_table(compare_runs(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False)))
     assert f"latency p99 (left out as doubtful in 4 of 4 runs: {LATE})" in table.left_out
 
 
@@ -138,7 +138,7 @@ def test_an_arm_whose_figures_are_all_doubtful_says_so_in_its_cell(tmp_path: Pat
         write_planted(tmp_path, "sound", Planted("mesh", doubtful={})),
         write_planted(tmp_path, "late", Planted("hub-and-spoke", doubtful={PRIMARY: LATE})),
     ]
-    table = arm_table(compared(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False)))
+    table = arm_table(compare_runs(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False)))
     assert table.row("latency p99, ms").cells[1].note == f"left out as doubtful in 1 of 1 run: {LATE}"
 
 
@@ -147,7 +147,7 @@ def test_of_several_causes_of_doubt_the_commonest_is_told(tmp_path: Path) -> Non
     arms = ("mesh", "hub-and-spoke") * 2
     planted = [Planted(arm, doubtful={PRIMARY: why}) for arm, why in zip(arms, causes, strict=True)]
     folders = [write_planted(tmp_path, f"run-{n}", planted_run) for n, planted_run in enumerate(planted)]
-    table = arm_table(compared(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False)))
+    table = arm_table(compare_runs(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False)))
     assert f"latency p99 (left out as doubtful in 4 of 4 runs: {LATE}, among other causes)" in table.left_out
 
 
@@ -163,7 +163,7 @@ def test_runs_with_faults_have_rows_of_outages_and_of_balance(tmp_path: Path) ->
     arms = (("mesh", 1.0), ("hub-and-spoke", 2.0))
     runs = [write_planted(tmp_path, name, Planted(name, summary=of_faults(scale))) for name, scale in arms]
     wanted = ComparisonInput(tuple(runs), ("recovery.outage_ms.max",), 5, allow_unlike=False)
-    table = arm_table(compared(wanted))
+    table = arm_table(compare_runs(wanted))
     assert [cell.value for cell in table.row("longest outage of a client, ms").cells] == ["2,000", "4,000"]
     assert table.row("fullest broker / mean at the end, times")
     assert table.left_out == (
@@ -182,7 +182,7 @@ def test_a_figure_that_is_0_in_runs_is_shown_as_measured(tmp_path: Path) -> None
         for block in range(3)
         for name, values in seconds.items()
     ]
-    table = arm_table(compared(ComparisonInput(tuple(runs), (), 5, allow_unlike=False)))
+    table = arm_table(compare_runs(ComparisonInput(tuple(runs), (), 5, allow_unlike=False)))
     cells = dict(zip(table.arms, table.row("time until throughput is back, s").cells, strict=True))
     assert (cells["mesh"].value, cells["mesh"].note) == ("0", "in each of 3 runs")
     assert cells["hub-and-spoke"].value == "4.00"
@@ -201,7 +201,7 @@ def under_both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, ..
             run = {"scenario": "failover", "command": ("locust", "-f", "failover.py")}
             planted = Planted(name, doubtful={}, lost=2, run=run, summary={"recovery": recovery})
             failover.append(write_planted(parent, f"f-{block}-{name}", planted))
-    return compared(ComparisonInput((*steady, *failover), (), 5.0, allow_unlike=False))
+    return compare_runs(ComparisonInput((*steady, *failover), (), 5.0, allow_unlike=False))
 
 
 def test_the_table_says_latency_by_brokers_crossed_and_whom_one_more_broker_restarts(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_the_table_says_latency_by_brokers_crossed_and_whom_one_more_broker_rest
     wanted = ComparisonInput(
         tuple(folders), (), 5.0, allow_unlike=False, to_add_a_broker=lambda run: f"of {run.topology}"
     )
-    table = arm_table(compared(wanted))
+    table = arm_table(compare_runs(wanted))
     last = {row.title: [cell.value for cell in row.cells] for row in table.rows}
     assert [text.partition(":")[0] for text in last["latency p50 by brokers crossed, ms"]] == ["1", "1"]
     assert float(last["latency p50 by brokers crossed, ms"][1][3:]) == pytest.approx(4.0, rel=0.02)
@@ -226,7 +226,7 @@ def test_a_median_by_brokers_crossed_takes_twenty_messages_of_the_run(
         for topology in ("mesh", "hub-and-spoke")
         for block in range(2)
     ]
-    table = arm_table(compared(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False)))
+    table = arm_table(compare_runs(ComparisonInput(tuple(folders), (), 5.0, allow_unlike=False)))
     cell = table.row("latency p50 by brokers crossed, ms").cells[0].value
     assert [part.partition(":")[0] for part in cell.split(" · ")] == hops
 
@@ -298,20 +298,20 @@ def test_scenarios_of_other_arms_or_other_conditions_are_refused(
         for at, name in enumerate(("mesh", second_topology))
     ]
     with pytest.raises(UserError) as refused:
-        compared(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False))
+        compare_runs(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False))
     assert refusal in str(refused.value)
 
 
 def test_several_commits_of_the_harness_are_doubted(tmp_path: Path) -> None:
     runs = [write_planted(tmp_path, t, Planted(t, run={"versions": {"commit": t}})) for t in ("mesh", "ring")]
-    text = parse(render(compared(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))).text()
+    text = parse(render(compare_runs(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))).text()
     assert "The runs were made by several commits of brokerbench: mesh and ring." in text
 
 
 def test_a_run_alone_of_its_scenario_cannot_be_compared(tmp_path: Path) -> None:
     runs = [write_planted(tmp_path, "a"), write_planted(tmp_path, "b", Planted("ring", run={"scenario": "failover"}))]
     with pytest.raises(UserError, match="scenario steady has one run, a, and a comparison needs runs"):
-        compared(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False))
+        compare_runs(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False))
 
 
 def test_a_figure_may_be_primary_in_one_scenario_alone() -> None:
@@ -328,7 +328,7 @@ def test_a_figure_may_be_primary_in_one_scenario_alone() -> None:
 
 def test_cells_have_their_interval_and_say_where_arms_cannot_be_told_apart(tmp_path: Path) -> None:
     runs = write_blocks(tmp_path, [[1.0 + n / 10, 1.0 + (7 - n) / 10] for n in range(8)])
-    text = parse(render(compared(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))).text()
+    text = parse(render(compare_runs(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))).text()
     assert text.count("not distinguishable from mesh") >= 2
     assert "1.60 … 1.60" in text
 
@@ -380,7 +380,7 @@ def test_the_json_of_few_and_odd_runs_keeps_its_schema_too(tmp_path: Path) -> No
     doubt = {PRIMARY: "the load generator itself was late"}
     doubtful_run = write_planted(tmp_path, "a", Planted(doubtful=doubt))
     invalid_run = write_planted(tmp_path, "b", Planted("ring", verdict="invalid", run={"protocol": "amqp"}))
-    json_document = document(compared(ComparisonInput((doubtful_run, invalid_run), (), 5.0, allow_unlike=True)))
+    json_document = document(compare_runs(ComparisonInput((doubtful_run, invalid_run), (), 5.0, allow_unlike=True)))
     jsonschema.validate(json_document, SCHEMA)
     assert json_document["scenarios"][0]["tests"][0]["verdict"] == "invalid"
     assert json_document["scenarios"][0]["unlike"] == ["protocol is amqp in b, but stomp in a"]
@@ -388,7 +388,7 @@ def test_the_json_of_few_and_odd_runs_keeps_its_schema_too(tmp_path: Path) -> No
 
 def test_the_markdown_has_the_answer_a_table_and_no_markup_of_a_runs_own(tmp_path: Path) -> None:
     runs = [write_planted(tmp_path, f"r{n}", Planted(name)) for n, name in enumerate(("a|b", "<c> *d*"))]
-    text = markdown(compared(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))
+    text = markdown(compare_runs(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in table}) == 1
     assert table[0] == "| topology | a&#124;b | &#60;c&#62; &#42;d&#42; |"
@@ -399,7 +399,7 @@ def test_the_markdown_has_the_answer_a_table_and_no_markup_of_a_runs_own(tmp_pat
 
 def test_a_name_that_is_markup_stays_text_on_the_page(tmp_path: Path) -> None:
     runs = [write_planted(tmp_path, f"r{n}", Planted(name)) for n, name in enumerate(("mesh", "</script><b>$x$"))]
-    page = parse(render(compared(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False))))
+    page = parse(render(compare_runs(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False))))
     assert page.named("b") == []
     assert "</script><b>$x$" in page.text()
 
@@ -407,7 +407,7 @@ def test_a_name_that_is_markup_stays_text_on_the_page(tmp_path: Path) -> None:
 def test_unlike_runs_are_marked_at_the_top(tmp_path: Path) -> None:
     unlike = write_planted(tmp_path, "b", Planted("ring", run={"protocol": "amqp"}))
     wanted = ComparisonInput((write_planted(tmp_path, "a"), unlike), (), 5.0, allow_unlike=True)
-    text = parse(render(compared(wanted))).text()
+    text = parse(render(compare_runs(wanted))).text()
     marked = text.index("The compared runs differ in more than the arms")
     assert marked < text.index("Latency p99:")
     assert "protocol is amqp in b, but stomp in a" in text
@@ -417,7 +417,7 @@ def test_doubtful_figures_are_counted_on_the_page(tmp_path: Path) -> None:
     runs = write_blocks(tmp_path, [[1, 1], [1, 1]], doubtful={})
     late = write_planted(tmp_path, "late", Planted(doubtful={PRIMARY: "late"}))
     sound_run = write_planted(tmp_path, "other", Planted("hub-and-spoke", doubtful={}))
-    text = parse(render(compared(ComparisonInput((*runs, late, sound_run), (), 5.0, allow_unlike=False)))).text()
+    text = parse(render(compare_runs(ComparisonInput((*runs, late, sound_run), (), 5.0, allow_unlike=False)))).text()
     sentence = "Of 3 blocks 1 were left out of latency p99 of hub-and-spoke, as their timing is doubtful."
     assert sentence in text
     assert "is not known" not in text
@@ -426,7 +426,7 @@ def test_doubtful_figures_are_counted_on_the_page(tmp_path: Path) -> None:
 def test_percentiles_that_rest_on_a_handful_of_messages_are_doubted(tmp_path: Path) -> None:
     runs = write_blocks(tmp_path, [[1, 1]], messages=4_000)
     runs += write_blocks(tmp_path / "few", [[1, 1]], messages=600)
-    text = parse(render(compared(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))).text()
+    text = parse(render(compare_runs(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))).text()
     assert "Fewer than ten messages lie beyond latency p99 in 2 of 4 runs: make the load longer to trust it." in text
     assert "beyond latency p99.9 in 4 of 4 runs" in text
     assert "beyond latency p50 " not in text

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reports.comparison.build import ComparisonInput, compared
+from reports.comparison.build import ComparisonInput, compare_runs
 from reports.nightly.gates import relative_gate
 from reports.nightly.judging import NightlyCell
 from tests.reports.comparison.planted import noisy, write_blocks
@@ -29,7 +29,7 @@ def cell(
     runs = write_blocks(folder, noisy(seed, blocks, [1.0, ratio], deviation), doubtful={}, **planted)
     relative = tuple(map(relative_gate, gates))
     primary = tuple(dict.fromkeys(gate.metric.path for gate in relative))
-    (comparison,) = compared(ComparisonInput(tuple(runs), primary, 5.0, allow_unlike=False))
+    (comparison,) = compare_runs(ComparisonInput(tuple(runs), primary, 5.0, allow_unlike=False))
     return NightlyCell(scenario, "", relative, tuple(checks), comparison)
 
 
