@@ -19,13 +19,16 @@ from records.summary import FIGURES, RENAMED
 from topologies.model.spelling import nearest, plainly
 
 __all__ = [
+    "all_delivered",
+    "at_least_one_rate_held",
+    "at_least_one_step_held",
     "duplicates_at_most",
-    "each_delivered",
     "every_client_back",
     "every_selected_message_received",
     "every_send_answered",
     "expired_at_most",
     "no_acked_send_lost",
+    "no_message_withheld",
     "no_send_refused",
     "no_unconfirmed_send_missing",
     "none_after_its_time_to_live",
@@ -33,11 +36,8 @@ __all__ = [
     "none_corrupted",
     "none_expired",
     "none_stranded",
-    "none_withheld",
     "sends_in_flight",
-    "some_clients_held",
-    "some_rate_held",
-    "somebody_cut_off",
+    "some_client_disconnected",
 ]  # public: `brokerbench` has them
 
 HOW = "write FIGURE < NUMBER, with <, <=, >, >= or ==, such as 'latency_ms.due_to_received.p99 < 50'"
@@ -54,14 +54,14 @@ def no_acked_send_lost() -> Check:
     return parse_check("messages.lost <= 0", name="no acked send lost")
 
 
-def each_delivered(kind: str) -> Check:
+def all_delivered(kind: str) -> Check:
     """Every message of a kind, such as ``"queue_persistent"``, reached each subscription that had to receive it."""
     if kind not in KINDS:
         raise ValueError(
-            f"each_delivered({kind!r}): not a kind of messages"
+            f"all_delivered({kind!r}): not a kind of messages"
             + (nearest(str(kind), list(KINDS)) or f"; write one of {', '.join(KINDS)}")
         )
-    return parse_check(f"kinds.{kind}.undelivered <= 0", name=f"each delivered: {kind.replace('_', ' ')}")
+    return parse_check(f"kinds.{kind}.undelivered <= 0", name=f"all delivered: {kind.replace('_', ' ')}")
 
 
 def none_stranded() -> Check:
@@ -78,12 +78,12 @@ def duplicates_at_most(count: int) -> Check:
     return parse_check(f"messages.duplicated <= {count}", name=f"duplicates at most {count}")
 
 
-def somebody_cut_off() -> Check:
+def some_client_disconnected() -> Check:
     """A premise: a fault made a client lose its connection. A client that only waited for its broker does not count.
 
-    A short ``freeze`` does not cut off any client, as clients need time to notice the silence.
+    A short ``freeze`` does not disconnect any client, as clients need time to notice the silence.
     """
-    return parse_check("recovery.cut_off >= 1", name="a client that a fault cut off")
+    return parse_check("recovery.cut_off >= 1", name="a client that a fault disconnected")
 
 
 def sends_in_flight() -> Check:
@@ -121,7 +121,7 @@ def none_against_a_selector() -> Check:
 
 
 def every_client_back() -> Check:
-    """Every client that a fault cut off sent or received again, or was connected again with no message due."""
+    """Every client that a fault disconnected sent or received again, or was connected again with no message due."""
     return parse_check("recovery.never_back <= 0", name="every client back")
 
 
@@ -140,9 +140,9 @@ def every_send_answered() -> Check:
     return parse_check("messages.in_doubt <= 0", name="every send answered")
 
 
-def none_withheld() -> Check:
+def no_message_withheld() -> Check:
     """Brokers accepted every message that was due: at the end, no producer was still waiting to send."""
-    return parse_check("messages.withheld <= 0", name="none withheld")
+    return parse_check("messages.withheld <= 0", name="no message withheld")
 
 
 def no_unconfirmed_send_missing() -> Check:
@@ -150,17 +150,17 @@ def no_unconfirmed_send_missing() -> Check:
     return parse_check("messages.missing_unconfirmed <= 0", name="no unconfirmed send missing")
 
 
-def some_rate_held() -> Check:
+def at_least_one_rate_held() -> Check:
     """At least one step of a load in steps, or one rate of a search, was held."""
-    return parse_check("throughput.held_per_s > 0", name="some rate held")
+    return parse_check("throughput.held_per_s > 0", name="at least one rate held")
 
 
-def some_clients_held() -> Check:
+def at_least_one_step_held() -> Check:
     """At least one step of a load with a growing number of clients was held.
 
     In this step all clients were connected, and messages arrived in time.
     """
-    return parse_check("connections.held >= 1", name="some clients held")
+    return parse_check("connections.held >= 1", name="at least one step held")
 
 
 def _require_count(check: str, count: object) -> None:

@@ -8,13 +8,13 @@ from brokerbench import (
     ProducerUser,
     Scenario,
     Search,
+    at_least_one_rate_held,
     no_acked_send_lost,
+    no_message_withheld,
     no_send_refused,
     none_corrupted,
     none_stranded,
-    none_withheld,
     run,
-    some_rate_held,
 )
 
 
@@ -36,12 +36,12 @@ run(
         default_topology="single",
         load=Search(),
         checks=(
-            some_rate_held(),
+            at_least_one_rate_held(),
             no_acked_send_lost(),
             none_stranded(),
             none_corrupted(),
             no_send_refused(),
-            none_withheld(),
+            no_message_withheld(),
         ),
         question=__doc__,
         answered_by=("steps",),

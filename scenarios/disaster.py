@@ -15,7 +15,7 @@ from brokerbench import (
     no_acked_send_lost,
     run,
     sends_in_flight,
-    somebody_cut_off,
+    some_client_disconnected,
 )
 
 
@@ -39,7 +39,7 @@ run(
         load=Hold(for_s=60),
         checks=(no_acked_send_lost(), every_client_back()),
         faults=(KillBroker("producers", at_s=10, for_s=FOREVER),),
-        premises=(somebody_cut_off(), sends_in_flight()),
+        premises=(some_client_disconnected(), sends_in_flight()),
         entries={"producers": 2, "consumers": 2},
         link=MIRROR,
         question=__doc__,

@@ -12,10 +12,10 @@ from brokerbench import (
     ProducerUser,
     Scenario,
     Stay,
-    each_delivered,
+    all_delivered,
     no_acked_send_lost,
     run,
-    somebody_cut_off,
+    some_client_disconnected,
 )
 
 LARGE_BYTES = 200 * 1024  # Artemis writes messages from 100 KiB to separate files
@@ -86,9 +86,9 @@ run(
         ),
         default_topology="single",
         load=Hold(for_s=16),
-        checks=(no_acked_send_lost(), each_delivered("queue_persistent"), each_delivered("durable_topic_persistent")),
+        checks=(no_acked_send_lost(), all_delivered("queue_persistent"), all_delivered("durable_topic_persistent")),
         faults=(PowerLoss("producers", at_s=6, for_s=2),),
-        premises=(somebody_cut_off(),),
+        premises=(some_client_disconnected(),),
         question=__doc__,
         answered_by=("kinds", "faults"),
         warm_up_s=1,

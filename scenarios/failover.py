@@ -13,7 +13,7 @@ from brokerbench import (
     no_acked_send_lost,
     run,
     sends_in_flight,
-    somebody_cut_off,
+    some_client_disconnected,
 )
 
 
@@ -37,7 +37,7 @@ run(
         load=Hold(for_s=40),
         checks=(no_acked_send_lost(), every_client_back()),
         faults=(KillBroker("producers", at_s=10, for_s=15),),
-        premises=(somebody_cut_off(), sends_in_flight()),
+        premises=(some_client_disconnected(), sends_in_flight()),
         question=__doc__,
         answered_by=("faults",),
     )

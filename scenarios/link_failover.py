@@ -14,7 +14,7 @@ from brokerbench import (
     no_acked_send_lost,
     none_stranded,
     run,
-    somebody_cut_off,
+    some_client_disconnected,
 )
 
 
@@ -38,7 +38,7 @@ run(
         load=Hold(for_s=60),
         checks=(no_acked_send_lost(), every_client_back(), none_stranded()),
         faults=(KillBroker("consumers", at_s=10, for_s=35),),
-        premises=(somebody_cut_off(),),
+        premises=(some_client_disconnected(),),
         entries={"consumers": 2},
         link=TO_A_PAIR,
         question=__doc__,

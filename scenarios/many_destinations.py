@@ -10,9 +10,9 @@ from brokerbench import (
     Scenario,
     every_send_answered,
     no_acked_send_lost,
+    no_message_withheld,
     no_send_refused,
     none_stranded,
-    none_withheld,
     run,
 )
 
@@ -37,7 +37,7 @@ run(
         users=(ManyProducer, ManyConsumer),
         default_topology="source-and-sink",
         load=Hold(for_s=30),
-        checks=(no_acked_send_lost(), none_stranded(), no_send_refused(), every_send_answered(), none_withheld()),
+        checks=(no_acked_send_lost(), none_stranded(), no_send_refused(), every_send_answered(), no_message_withheld()),
         question=__doc__,
         answered_by=("destinations", "cost"),
         warm_up_s=5,

@@ -3,7 +3,16 @@
 Asks: which of these six kinds of messages are lost when a broker dies, and does the broker keep the JMS guarantees?
 """
 
-from brokerbench import ConsumerUser, Hold, KillBroker, ProducerUser, Scenario, each_delivered, run, somebody_cut_off
+from brokerbench import (
+    ConsumerUser,
+    Hold,
+    KillBroker,
+    ProducerUser,
+    Scenario,
+    all_delivered,
+    run,
+    some_client_disconnected,
+)
 
 
 class ReliabilityProducer(ProducerUser):
@@ -87,9 +96,9 @@ run(
         default_topology="mesh",
         load=Hold(for_s=50),
         # JMS guarantees these two kinds once and only once. The others are only counted.
-        checks=(each_delivered("queue_persistent"), each_delivered("durable_topic_persistent")),
+        checks=(all_delivered("queue_persistent"), all_delivered("durable_topic_persistent")),
         faults=(KillBroker("consumers", at_s=10, for_s=15),),
-        premises=(somebody_cut_off(),),
+        premises=(some_client_disconnected(),),
         question=__doc__,
         answered_by=("kinds",),
         warm_up_s=5,

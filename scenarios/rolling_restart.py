@@ -12,7 +12,7 @@ from brokerbench import (
     every_client_back,
     no_acked_send_lost,
     run,
-    somebody_cut_off,
+    some_client_disconnected,
 )
 
 
@@ -36,7 +36,7 @@ run(
         load=Hold(for_s=900, after_faults_s=10),  # more brokers take longer
         checks=(no_acked_send_lost(), every_client_back()),
         faults=(RollingRestart("all", at_s=10),),
-        premises=(somebody_cut_off(),),
+        premises=(some_client_disconnected(),),
         brokers=2,  # one after the other
         question=__doc__,
         answered_by=("faults",),

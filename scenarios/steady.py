@@ -11,11 +11,11 @@ from brokerbench import (
     duplicates_at_most,
     every_send_answered,
     no_acked_send_lost,
+    no_message_withheld,
     no_send_refused,
     no_unconfirmed_send_missing,
     none_corrupted,
     none_stranded,
-    none_withheld,
     run,
 )
 
@@ -46,7 +46,7 @@ run(
             no_send_refused(),
             every_send_answered(),
             no_unconfirmed_send_missing(),
-            none_withheld(),
+            no_message_withheld(),
         ),
         question=__doc__,
         answered_by=("fate", "latency"),

@@ -14,7 +14,7 @@ from brokerbench import (
     none_stranded,
     run,
     sends_in_flight,
-    somebody_cut_off,
+    some_client_disconnected,
 )
 
 
@@ -38,7 +38,7 @@ run(
         load=Hold(for_s=60),
         checks=(no_acked_send_lost(), every_client_back(), none_stranded()),
         faults=(KillBroker("producers", at_s=10, for_s=25),),
-        premises=(somebody_cut_off(), sends_in_flight()),
+        premises=(some_client_disconnected(), sends_in_flight()),
         question=__doc__,
         answered_by=("faults",),
         warm_up_s=5,

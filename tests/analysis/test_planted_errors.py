@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from analysis.latency.figures import Spread
 from analysis.run.topic import missing_rows
-from harness.checks import none_withheld
+from harness.checks import no_message_withheld
 from records.checks import Check
 from records.connection_events import ConnectionEvent
 from records.reader import seal
@@ -406,10 +406,10 @@ def test_two_busy_brokers_take_20_ms_per_message_at_100_per_second(spark: SparkS
 
 
 def test_a_check_can_limit_messages_withheld_by_brokers(spark: SparkSession, planted: Planted) -> None:
-    info = replace(INFO, withheld=40, checks=(none_withheld(),))
+    info = replace(INFO, withheld=40, checks=(no_message_withheld(),))
     summary = quietly(planted(healthy, info).path)
     assert summary["verdict"] == "fail"
-    assert summary["reasons"] == ["check 'none withheld' failed: messages.withheld is 40, it must be <= 0"]
+    assert summary["reasons"] == ["check 'no message withheld' failed: messages.withheld is 40, it must be <= 0"]
     assert (summary["messages"]["sent"], summary["messages"]["withheld"]) == (1_000, 40)
     assert answer(summary).startswith(
         "All 1,000 messages sent were received. Also: 40 more never sent, as the brokers kept producers waiting."

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from analysis.run.checks import unmet
-from brokerbench import Hold, Scenario, api, duplicates_at_most, no_acked_send_lost, somebody_cut_off
+from brokerbench import Hold, Scenario, api, duplicates_at_most, no_acked_send_lost, some_client_disconnected
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness import checks as checks_by_name
 from harness.checks import read_checks
@@ -86,6 +86,6 @@ def test_a_scenario_is_named_after_its_locustfile() -> None:
 
 def test_a_fault_that_disconnected_no_client_is_reported() -> None:
     """Clients of a broker that freezes for a moment stay connected, and lose nothing."""
-    (reason,) = unmet((somebody_cut_off(),), {"recovery": {"cut_off": 0}})
-    assert "it needs a client that a fault cut off: recovery.cut_off is 0" in reason
+    (reason,) = unmet((some_client_disconnected(),), {"recovery": {"cut_off": 0}})
+    assert "it needs a client that a fault disconnected: recovery.cut_off is 0" in reason
     assert "not complete" not in MEANING["invalid"][1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brokerbench import ConsumerUser, Hold, ProducerUser, Scenario, Search, no_acked_send_lost, none_withheld
+from brokerbench import ConsumerUser, Hold, ProducerUser, Scenario, Search, no_acked_send_lost, no_message_withheld
 from harness.checks import parse_check
 from harness.options.arguments import add_arguments
 from harness.options.plan import Plan, expected_messages, make
@@ -140,10 +140,12 @@ def test_a_scenarios_due_check_is_rejected() -> None:
         planned("--closed", checks=(check,))
 
 
-def test_none_withheld_is_left_out() -> None:
+def test_no_message_withheld_is_left_out() -> None:
     """Nothing is due, so the check would hold without saying anything."""
-    assert [check.metric for check in planned(checks=(none_withheld(),)).info.checks][-1] == "messages.withheld"
-    assert [check.metric for check in planned("--closed", checks=(none_withheld(),)).info.checks] == ["messages.lost"]
+    assert [check.metric for check in planned(checks=(no_message_withheld(),)).info.checks][-1] == "messages.withheld"
+    assert [check.metric for check in planned("--closed", checks=(no_message_withheld(),)).info.checks] == [
+        "messages.lost"
+    ]
 
 
 def test_figures_that_do_not_need_due_times_can_be_checked() -> None:

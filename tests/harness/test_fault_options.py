@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from brokerbench import Hold, Scenario, no_acked_send_lost, somebody_cut_off
+from brokerbench import Hold, Scenario, no_acked_send_lost, some_client_disconnected
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.faults import (
     KINDS,
@@ -311,8 +311,8 @@ def test_a_fault_may_last_forever() -> None:
 
 
 def test_premises_are_about_the_scenarios_own_faults() -> None:
-    own = {"faults": (KillBroker("broker-3", 1, 2),), "premises": (somebody_cut_off(),)}
-    assert planned(**own).info.premises == (somebody_cut_off(),)
+    own = {"faults": (KillBroker("broker-3", 1, 2),), "premises": (some_client_disconnected(),)}
+    assert planned(**own).info.premises == (some_client_disconnected(),)
     assert planned("--fault", "freeze(broker-1, at=1, for=1)", **own).info.premises == ()
 
 

@@ -10,7 +10,7 @@ from brokerbench import (
     no_acked_send_lost,
     repeated,
     run,
-    somebody_cut_off,
+    some_client_disconnected,
 )
 
 
@@ -29,7 +29,7 @@ run(
         load=Hold(for_s=600, after_faults_s=10),
         checks=(no_acked_send_lost(), every_client_back()),
         faults=repeated(KillBroker("consumers", at_s=5, for_s=2), every_s=12, times=20),
-        premises=(somebody_cut_off(),),
+        premises=(some_client_disconnected(),),
         warm_up_s=2,
     )
 )

@@ -5,7 +5,7 @@ Asks: is the limit found?
 
 from functools import partial
 
-from brokerbench import Scenario, Search, no_acked_send_lost, run, some_rate_held
+from brokerbench import Scenario, Search, at_least_one_rate_held, no_acked_send_lost, run
 from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness import memory_runtime
@@ -29,7 +29,7 @@ run(
         (Producer, Consumer),
         "single",
         Search(SearchSettings(begin_per_s=900, step_s=5)),
-        (some_rate_held(), no_acked_send_lost()),
+        (at_least_one_rate_held(), no_acked_send_lost()),
         question=__doc__,
         warm_up_s=1.0,
     )
