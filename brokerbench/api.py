@@ -9,7 +9,7 @@ from harness import checks, faults
 from harness.checks import *  # noqa: F403 - its `__all__`
 from harness.faults import *  # noqa: F403 - its `__all__`
 from harness.lifecycle import run
-from harness.locustfile_errors import use_status_of_a_run_that_cannot_be_made
+from harness.locustfile_errors import install_exception_hook
 from harness.scenario import (
     ANY_LINK,
     BETWEEN_REGIONS,
@@ -48,4 +48,4 @@ __all__ = [
 __all__ += checks.__all__
 __all__ += faults.__all__
 
-use_status_of_a_run_that_cannot_be_made()  # here, as Locust imports locustfiles before it calls our code
+install_exception_hook()  # here, as Locust imports locustfiles before it calls our code

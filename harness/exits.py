@@ -17,7 +17,7 @@ import gevent
 from locust import User
 from locust.event import EventHook
 
-from drivers.users.broker_user import in_words
+from drivers.users.broker_user import describe_error
 from drivers.users.session import session_of
 
 log = logging.getLogger("brokerbench")
@@ -51,7 +51,7 @@ def exit_problem(error: BaseException, trace: TracebackType | None) -> str:
     if frames:
         last, line = frames[-1]
         place = f" ({Path(last.f_code.co_filename).name}:{line})"
-    return f"{who} raised {in_words(error)}{place}, which would end the process without a verdict"
+    return f"{who} raised {describe_error(error)}{place}, which would end the process without a verdict"
 
 
 def keep_status(environment: Any, status: Callable[[], int | None]) -> None:
@@ -87,6 +87,6 @@ def _fire_all(hook: EventHook, name: str, arguments: Mapping[str, Any], *, rever
         try:
             alone.fire(**arguments)
         except SystemExit as error:
-            log.warning("a listener of %s raised %s", name, in_words(error))
+            log.warning("a listener of %s raised %s", name, describe_error(error))
             asked = error.code if isinstance(error.code, int) else int(error.code is not None)
     return asked

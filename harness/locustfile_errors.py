@@ -26,7 +26,7 @@ UNKNOWN_NAME = re.compile(r"cannot import name '(?P<name>\w+)' from 'brokerbench
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib", "stdlib"))
 
 
-def use_status_of_a_run_that_cannot_be_made() -> None:
+def install_exception_hook() -> None:
     """Handle all uncaught exceptions from now on."""
     sys.excepthook = _end
 

@@ -213,9 +213,9 @@ SURVIVAL = _table(
     ("lost", COUNT, "messages that are gone: neither received nor found"),
 )
 
-# One row per user that a fault disconnected: it lost its connection to the fault's broker. Times count from the start of
-# the load. A success is a confirmed send, a written send that needs no confirmation, or a receipt. Null: never, until
-# the end of the run.
+# One row per user that a fault disconnected: it lost its connection to the fault's broker. Times count from the start
+# of the load. A success is a confirmed send, a written send that needs no confirmation, or a receipt. Null: never,
+# until the end of the run.
 OUTAGES = _table(
     "outages",
     ("fault", pa.int32(), "number of the fault by its beginning: 1 is F1 in the report"),

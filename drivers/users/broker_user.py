@@ -129,12 +129,14 @@ class BrokerUser(User, metaclass=SettingsMeta):
         except GreenletExit as error:
             session = session_of(self.environment)
             if session is not None and session.producing:  # the run stops its users after that
-                session.report(f"{type(self).__name__}: on_start raised {in_words(error)}{_place(error, on_start)}")
+                session.report(
+                    f"{type(self).__name__}: on_start raised {describe_error(error)}{_place(error, on_start)}"
+                )
             raise
         except BaseException as error:  # StopUser and sys.exit() too: a user that ends here would never be ready
             session = self.enter()
             log.debug("%s.on_start", type(self).__name__, exc_info=error)
-            problem = f"on_start raised {in_words(error)}{_place(error, on_start)}"
+            problem = f"on_start raised {describe_error(error)}{_place(error, on_start)}"
             if self.may_fail:
                 session.do_without(type(self).__name__, problem)
                 self.leave(session)
@@ -152,7 +154,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
             session = session_of(self.environment)
             if session is None:
                 raise
-            session.report(f"{type(self).__name__}: on_stop raised {in_words(error)}{_place(error, on_stop)}")
+            session.report(f"{type(self).__name__}: on_stop raised {describe_error(error)}{_place(error, on_stop)}")
 
     def guard(self, work: Callable[[Session], None]) -> None:
         """Do a user's work. An error ends this user, and the run reports it. Locust would start the task again.
@@ -184,7 +186,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
             raise StopUser from error
         except BaseException as error:  # sys.exit(), for instance, which would end the process
             log.debug("%s", type(self).__name__, exc_info=error)
-            session.report(f"{type(self).__name__}: its task raised {in_words(error)}")
+            session.report(f"{type(self).__name__}: its task raised {describe_error(error)}")
             raise StopUser from error
 
     def ended_early(self, session: Session, how: str) -> str:
@@ -268,7 +270,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
                 client.usable()
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return the type and message of an error on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
 

@@ -24,9 +24,9 @@ AND = "+"
 class PowerLoss(BrokerTakenDown):
     """An abrupt end of the broker's file system and SIGKILL, then a mount and a start.
 
-    ``target``: in a scenario or in ``--fault``, it may also name several brokers (``broker-1+broker-2``); `each_broker`
-    makes one fault per broker. ``again_s``: the broker loses power once more this many seconds after it was switched
-    on. ``at_once``: the brokers that lose power at the same moment, including this one.
+    ``target``: in a scenario or in ``--fault``, it may also name several brokers (``broker-1+broker-2``);
+    `split_by_broker` makes one fault per broker. ``again_s``: the broker loses power once more this many seconds after
+    it was switched on. ``at_once``: the brokers that lose power at the same moment, including this one.
     """
 
     kind: ClassVar[str] = "power-loss"
@@ -77,7 +77,7 @@ class PowerLoss(BrokerTakenDown):
         super().end(runtime)
 
 
-def each_broker(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+def split_by_broker(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Return the faults, with each power loss of several brokers split into one fault per broker. Pure."""
     return tuple(
         fault.with_target(target)
@@ -86,7 +86,7 @@ def each_broker(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     )
 
 
-def at_same_moment(faults: Sequence[Fault]) -> tuple[Fault, ...]:
+def mark_simultaneous_losses(faults: Sequence[Fault]) -> tuple[Fault, ...]:
     """Return the faults, with ``at_once`` set in each power loss. Pure."""
     return tuple(
         replace(fault, at_once=tuple(other.target for other in faults if _same_moment(fault, other)))

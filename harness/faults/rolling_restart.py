@@ -43,7 +43,7 @@ class RestartInTurn(RestartBroker):
 
 @dataclass(frozen=True)
 class RollingRestart(RestartBroker):
-    """Placeholder in a plan for the restarts of several brokers, which `in_turn` makes.
+    """Placeholder in a plan for the restarts of several brokers, which `expand_rolling_restarts` makes.
 
     ``target``: ``all``, or a client group for the brokers where it enters. ``pause_s``: time from the end of one
     restart to the beginning of the next.
@@ -88,7 +88,7 @@ def expected_s(faults: Iterable[Fault]) -> float:
     return max((over_s for _, over_s in times_s(faults, EXPECTED_S)), default=0.0)
 
 
-def too_long(faults: Sequence[Fault], load_s: float | None) -> str:
+def reason_too_long(faults: Sequence[Fault], load_s: float | None) -> str:
     """Return why a rolling restart is not expected to fit into the load; '' if it is. Pure."""
     last_s = expected_s(fault for fault in faults if isinstance(fault, RestartInTurn))
     if load_s is None or last_s <= load_s:
@@ -99,7 +99,7 @@ def too_long(faults: Sequence[Fault], load_s: float | None) -> str:
     )
 
 
-def in_turn(faults: Iterable[Fault], topology: Topology) -> tuple[Fault, ...]:
+def expand_rolling_restarts(faults: Iterable[Fault], topology: Topology) -> tuple[Fault, ...]:
     """Return the faults, with each rolling restart replaced by one restart per broker. Pure.
 
     A rolling restart of one broker, or of an unknown name, stays as it is: a restart of that name.

@@ -105,11 +105,11 @@ class FaultSchedule:
         """
         return frozenset(self._down)
 
-    def not_joined(self) -> frozenset[str]:
+    def brokers_not_joined(self) -> frozenset[str]:
         """Return the brokers that will join and have not been started yet."""
         return frozenset(self._not_joined)
 
-    def down_forever(self) -> frozenset[str]:
+    def brokers_down_for_good(self) -> frozenset[str]:
         """Return the brokers that a fault has taken down forever."""
         return frozenset(self._gone)
 

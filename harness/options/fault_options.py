@@ -8,8 +8,8 @@ from itertools import combinations
 from harness.faults import KINDS, CommandFault, Fault, repeated
 from harness.faults.contract import FOREVER
 from harness.faults.join import absent_at_start
-from harness.faults.power_loss import at_same_moment, each_broker
-from harness.faults.rolling_restart import earliest_s, in_turn
+from harness.faults.power_loss import mark_simultaneous_losses, split_by_broker
+from harness.faults.rolling_restart import earliest_s, expand_rolling_restarts
 from harness.options.declarations import Options
 from records.calls import before_missing_comma, parse_call
 from records.errors import UserError, about
@@ -121,11 +121,11 @@ def _planned(
     faults: tuple[Fault, ...], options: Options, topology: Topology, load_s: float | None
 ) -> tuple[tuple[Fault, ...], Topology]:
     _require_possible_on(options.runtime, faults)
-    faults = each_broker(in_turn(faults, topology))
+    faults = split_by_broker(expand_rolling_restarts(faults, topology))
     chance = random.Random(f"{options.seed}:faults")
     joining = absent_at_start(_aimed(fault, topology, chance) for fault in faults if fault.joins)
     topology = opened_by_joining(topology, joining)  # this renames links, so link faults are aimed after it
-    aimed = at_same_moment(tuple(_aimed(fault, topology, chance) for fault in faults))
+    aimed = mark_simultaneous_losses(tuple(_aimed(fault, topology, chance) for fault in faults))
     for fault, begins_s in zip(aimed, earliest_s(aimed), strict=True):
         _require_in_load(fault, begins_s, load_s)
     for pair in combinations(aimed, 2):
@@ -172,7 +172,7 @@ def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
         return fault.with_target((entries[0] if "randomize=false" in group.failover else chance.choice(entries)).name)
     raise UserError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no broker {fault.target!r}"
-        f"{_instead(fault.target, [*brokers, *groups])} has {', '.join(brokers)}, and the groups {', '.join(groups)}"
+        f"{_suggestion(fault.target, [*brokers, *groups])} has {', '.join(brokers)}, and the groups {', '.join(groups)}"
     )
 
 
@@ -187,11 +187,11 @@ def _aimed_at_link(fault: Fault, topology: Topology, chance: random.Random) -> F
     have = f"{', '.join(names[:MOST_NAMES])}{' …' if names[MOST_NAMES:] else ''}"
     raise UserError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no link {fault.target!r}"
-        f"{_instead(fault.target, names)} has {have or 'none, so choose another --topology or a broker fault'}"
+        f"{_suggestion(fault.target, names)} has {have or 'none, so choose another --topology or a broker fault'}"
     )
 
 
-def _instead(name: str, names: list[str]) -> str:
+def _suggestion(name: str, names: list[str]) -> str:
     """Return ``; did you mean 'broker-2'? It`` or ``; it``, to be followed by the names that exist."""
     near = nearest(name, names)
     return f"{near} It" if near else "; it"

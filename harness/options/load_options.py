@@ -68,7 +68,7 @@ def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, f
     return ChosenLoad(steps, search, client_steps, for_s, class_rates)
 
 
-def stated_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages: float | None) -> float | None:
+def default_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages: float | None) -> float | None:
     """Return the length of the warm-up in seconds if ``--warm-up`` is omitted; None means until latency has settled.
 
     If a load begins with a ramp, its beginning must be known in advance, because clients in a JVM receive their due

@@ -12,13 +12,13 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.checks import parse_checks, read_checks, require_labels
 from harness.faults import Fault
 from harness.faults.away import absences
-from harness.faults.rolling_restart import earliest_s, expected_s, too_long
+from harness.faults.rolling_restart import earliest_s, expected_s, reason_too_long
 from harness.options.abort_conditions import parse_abort_conditions
 from harness.options.closed_loads import closed_refusals, is_closed, refuse_due_figures
 from harness.options.declarations import Options
 from harness.options.description import describe
 from harness.options.fault_options import planned_faults
-from harness.options.routing import meetings, routes_of, routing_refusals, unowed
+from harness.options.routing import producer_consumer_pairs, routes_of, routing_refusals, undelivered_class_warnings
 from harness.options.topology_rules import (
     brokers_file_refusals,
     carriage_refusals,
@@ -171,7 +171,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "expected_messages": expected_messages(plan),
         "rate_steps": format_steps(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "clients": str(plan.options.clients) if plan.options.clients else None,
-        "faults": list(map(_in_words, plan.faults, earliest_s(plan.faults))),
+        "faults": list(map(_describe_fault, plan.faults, earliest_s(plan.faults))),
         "checks": _demands(plan.info.checks),
         "premises": _demands(plan.info.premises),
         "abort_on": list(map(str, plan.abort_on)),
@@ -179,7 +179,7 @@ def would_run(plan: Plan) -> dict[str, object]:
     }
 
 
-def _in_words(fault: Fault, begins_s: float) -> str:
+def _describe_fault(fault: Fault, begins_s: float) -> str:
     """Describe a fault: ``kill broker-2 at 5 s for 8 s``. A fault that waits for an earlier one may begin later."""
     begins = f"at {begins_s:g} s" + ("" if fault.turn_pause_s is None else " or later")
     lasting = ", forever" if fault.is_forever else f" for {fault.least_s:g} s" if fault.least_s else ""
@@ -235,17 +235,19 @@ def make(scenario: Scenario, options: Options) -> Plan:
             place_refusals(scenario, consuming, options),
         )
     )
-    exchanges = exchanges_of(meetings(scenario.users, routes), Spoken.parse(options.protocol))
+    exchanges = exchanges_of(producer_consumer_pairs(scenario.users, routes), Spoken.parse(options.protocol))
     roles = tuple(dict.fromkeys((exchange.producers, exchange.consumers) for exchange in exchanges))
     info = replace(
         describe(scenario, options, topology, groups, routes),
-        unknowns=tuple(unowed(scenario.users, routes)),
+        unknowns=tuple(undelivered_class_warnings(scenario.users, routes)),
         checks=checks,
         premises=premises,
         pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))),
     )
     require_labels((*checks, *premises), info.users)
-    info = _with_warnings(info, tuple(unserved_warnings(producing, consuming, options)), too_long(faults, load_s))
+    info = _with_warnings(
+        info, tuple(unserved_warnings(producing, consuming, options)), reason_too_long(faults, load_s)
+    )
     after_faults_s = _after_faults_s(scenario, options) if faults else None
     if after_faults_s is not None:
         info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})

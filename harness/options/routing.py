@@ -20,7 +20,7 @@ IN_MEMORY = Dialect("memory", rest={"memory": ">"}, no_wildcards={QUEUE: BY_EQUA
 Users = Sequence[type[BrokerUser]]
 
 
-class Meeting(NamedTuple):
+class ProducerConsumerPair(NamedTuple):
     """A producer class and a consumer class, with the copies of messages that the consumer receives from it."""
 
     producer: type[ProducerUser]
@@ -73,19 +73,19 @@ def routing_refusals(users: Users, options: Options) -> Iterator[str]:
         yield str(error)
 
 
-def unowed(users: Users, routes: Sequence[Route]) -> Iterator[str]:
+def undelivered_class_warnings(users: Users, routes: Sequence[Route]) -> Iterator[str]:
     """Yield a sentence for each consumer class without a producer, and for each topic without a subscriber.
 
     The run cannot show whether messages of these classes arrive, so it cannot pass.
     """
-    met_by = [*meetings(users, routes)]
+    pairs = [*producer_consumer_pairs(users, routes)]
     for user in users:
-        if issubclass(user, ConsumerUser) and not any(meeting.consumer is user for meeting in met_by):
+        if issubclass(user, ConsumerUser) and not any(pair.consumer is user for pair in pairs):
             yield (
                 f"{user.__name__}: the scenario sends no messages that {user.destination} should receive, so the run "
                 "cannot show whether messages arrive there"
             )
-        if issubclass(user, ProducerUser) and not any(meeting.producer is user for meeting in met_by):
+        if issubclass(user, ProducerUser) and not any(pair.producer is user for pair in pairs):
             places = [copy.place for name in user.destination_names() for copy in copies_of(routes, name)]
             if all(place.startswith(TOPIC) for place in places):
                 yield (
@@ -94,10 +94,10 @@ def unowed(users: Users, routes: Sequence[Route]) -> Iterator[str]:
                 )
 
 
-def meetings(users: Users, routes: Sequence[Route]) -> Iterator[Meeting]:
+def producer_consumer_pairs(users: Users, routes: Sequence[Route]) -> Iterator[ProducerConsumerPair]:
     """Yield each producer class with each consumer class that should receive its messages."""
     consuming = [user for user in users if issubclass(user, ConsumerUser)]
     for producer in (user for user in users if issubclass(user, ProducerUser)):
         for consumer in consuming:
             if copies := matching_copies(routes, producer.destination_names(), consumer.destination_names()):
-                yield Meeting(producer, consumer, copies)
+                yield ProducerConsumerPair(producer, consumer, copies)

@@ -19,7 +19,7 @@ from drivers.protocols import Spoken, missing
 from drivers.realtime import why_refused
 from harness.java_parts import why_no_client
 from harness.options.declarations import MOST_LETTERS, OPTIONS, REALTIME, Option, Options
-from harness.options.load_options import ChosenLoad, read_load, stated_warm_up_s
+from harness.options.load_options import ChosenLoad, default_warm_up_s, read_load
 from harness.options.otlp_address import otlp_refusals
 from harness.options.topology_rules import link_refusals
 from harness.options.user_protocols import protocols_of
@@ -70,7 +70,7 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
     said_by = "--link" if namespace.link else f"--topology {topology}: default_link of scenario {scenario.name}:"
     built_topology = _linked(built_topology, link, runtime, said_by)
     if values["warm_up_s"] is None:
-        values["warm_up_s"] = stated_warm_up_s(scenario, load.steps, values["messages"])
+        values["warm_up_s"] = default_warm_up_s(scenario, load.steps, values["messages"])
     values |= {
         "topology": topology,
         "built_topology": built_topology,

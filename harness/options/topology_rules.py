@@ -17,7 +17,7 @@ from drivers.protocols import PROTOCOLS, Spoken, unsupported
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import Options
-from harness.options.routing import meetings, require_understood
+from harness.options.routing import producer_consumer_pairs, require_understood
 from harness.scenario import Scenario
 from records.errors import UserError
 from records.routes import Copy, Route
@@ -323,8 +323,8 @@ def _routed(users: Users, routes: Sequence[Route]) -> Sequence[tuple[tuple[Way, 
 
     return tuple(
         dict.fromkeys(
-            (tuple(map(way, meeting.copies)), (meeting.producer.group, meeting.consumer.group))
-            for meeting in meetings(users, routes)
+            (tuple(map(way, pair.copies)), (pair.producer.group, pair.consumer.group))
+            for pair in producer_consumer_pairs(users, routes)
         )
     )
 

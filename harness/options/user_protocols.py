@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from drivers.protocols import PROTOCOLS, Spoken
 from drivers.users.broker_user import BrokerUser
-from harness.options.routing import Meeting
+from harness.options.routing import ProducerConsumerPair
 from harness.scenario import Scenario
 from records.errors import UserError
 from topologies.model.spelling import nearest
@@ -23,7 +23,7 @@ class Exchange:
     protocols: tuple[str, str]
 
 
-def exchanges_of(meetings: Iterable[Meeting], spoken: Spoken) -> tuple[Exchange, ...]:
+def exchanges_of(pairs: Iterable[ProducerConsumerPair], spoken: Spoken) -> tuple[Exchange, ...]:
     """Return the distinct exchanges between producer and consumer classes, sorted."""
     exchanges = {
         Exchange(
@@ -31,7 +31,7 @@ def exchanges_of(meetings: Iterable[Meeting], spoken: Spoken) -> tuple[Exchange,
             consumer.group,
             (spoken.of(producer.role, producer.__name__), spoken.of(consumer.role, consumer.__name__)),
         )
-        for producer, consumer, _ in meetings
+        for producer, consumer, _ in pairs
     }
     return tuple(sorted(exchanges))
 

@@ -13,7 +13,7 @@ from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import Options
-from harness.options.routing import meetings
+from harness.options.routing import producer_consumer_pairs
 from records.arrivals import CLOSED
 from records.errors import about
 from records.message_properties import MessageProperties
@@ -45,9 +45,9 @@ def message_refusals(
     """Yield message settings that cannot be sent, and selectors that cannot work."""
     yield from _unsendable(producing, options)
     yield from _unlike(producing)
-    met_by = [*meetings((*producing, *consuming), routes)]
+    pairs = [*producer_consumer_pairs((*producing, *consuming), routes)]
     for consumer in consuming:
-        senders = [meeting.producer for meeting in met_by if meeting.consumer is consumer]
+        senders = [pair.producer for pair in pairs if pair.consumer is consumer]
         yield from _unselectable(consumer, senders, options)
 
 

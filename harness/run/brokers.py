@@ -266,7 +266,7 @@ class BrokerEnvironment:
         return [
             subscription
             for subscription in self._durable_subscriptions(broker)
-            if (subscription.active if self._subscribers.have(subscription) else of_links)
+            if (subscription.active if self._subscribers.owns_subscription(subscription) else of_links)
         ]
 
     def _searched(self) -> list[str]:
@@ -279,7 +279,7 @@ class BrokerEnvironment:
         depths = self._watch.depths(broker)
         if can(self.runtime.name, Capability.OWNS_BROKERS):
             return depths
-        return self._dead_letters.and_of_run(depths, self._destinations, self._subscribers)
+        return self._dead_letters.select_run_queues(depths, self._destinations, self._subscribers)
 
     def browse(self, run_number: int, *, expires: bool) -> list[str]:
         """Record every message left on a queue. Returns sentences about facts that could not be established.
@@ -313,11 +313,14 @@ class BrokerEnvironment:
             abandoned = [
                 subscription
                 for subscription in self._durable_subscriptions(broker)
-                if subscription.waiting and not (self._subscribers.have(subscription) and subscription.active)
+                if subscription.waiting
+                and not (self._subscribers.owns_subscription(subscription) and subscription.active)
             ]
             if not can(self.runtime.name, Capability.OWNS_BROKERS):
-                abandoned = [subscription for subscription in abandoned if self._subscribers.have(subscription)]
-            elif not all(map(self._subscribers.have, abandoned)):
+                abandoned = [
+                    subscription for subscription in abandoned if self._subscribers.owns_subscription(subscription)
+                ]
+            elif not all(map(self._subscribers.owns_subscription, abandoned)):
                 self._stop_links()  # links use these subscriptions
         except ManagementFailed as error:
             return [f"the messages of durable subscriptions on {broker} are not known: {error}"]

@@ -135,8 +135,8 @@ class RunController:
                 self._say,
                 self.plan.exchanges,
                 started=lambda: self.run_record.ended("up"),
-                not_joined=self.faults.not_joined,
-                gone=self.faults.down_forever,
+                not_joined=self.faults.brokers_not_joined,
+                gone=self.faults.brokers_down_for_good,
                 waiting=waiting_at_start(self.plan.faults, self.brokers.topology),
             )
             self.run_record.ended("prove")
@@ -266,7 +266,7 @@ class RunController:
         processes = tuple(with_rows(info, self.recorder) if info.name == own else info for info in processes)
         self.load.trouble(brokers=False)
         self._late_rows()
-        for broker in sorted(self.faults.down_forever()):
+        for broker in sorted(self.faults.brokers_down_for_good()):
             self.run_record.warning(NEVER_BACK.format(broker))
         for note in (*self.brokers.links_given_up(), *self.faults.not_due, *self.load_generators.tally().notes):
             self.run_record.warning(note)
@@ -287,7 +287,7 @@ class RunController:
     def _profile(self) -> None:
         """Read the recordings of ``--jfr``. A broker without a profile is named in a warning."""
         if self.plan.options.jfr:
-            absent = self.faults.not_joined()
+            absent = self.faults.brokers_not_joined()
             brokers = (broker.name for broker in self.brokers.topology.brokers if broker.name not in absent)
             for sentence in profile_brokers(self.directory, brokers, self.info.phases):
                 self.run_record.warning(sentence)

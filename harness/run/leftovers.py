@@ -97,15 +97,15 @@ class DeadLetterQueues:
 
     def waiting(self, depths: Mapping[str, int]) -> int:
         """Return the number of messages that consumers can still get on one broker: no dead letters, no canaries."""
-        return sum(self.to_be_consumed(depths).values())
+        return sum(self.select_consumable(depths).values())
 
-    def to_be_consumed(self, depths: Mapping[str, int]) -> dict[str, int]:
+    def select_consumable(self, depths: Mapping[str, int]) -> dict[str, int]:
         """Return the depths of queues with messages that consumers can still get."""
         return {
             queue: depth for queue, depth in depths.items() if not (self.has(queue) or queue.startswith(CANARY_PREFIX))
         }
 
-    def and_of_run(
+    def select_run_queues(
         self, depths: Mapping[str, int], destinations: Collection[str], subscribers: "Subscribers | None" = None
     ) -> dict[str, int]:
         """Return the depths of the queues that belong to a run on shared brokers.
@@ -118,7 +118,7 @@ class DeadLetterQueues:
         return {
             queue: depth
             for queue, depth in depths.items()
-            if queue in own or self.has(queue) or subscribers.have_queue(queue)
+            if queue in own or self.has(queue) or subscribers.owns_queue(queue)
         }
 
 
@@ -315,7 +315,7 @@ class LeftoverSearch:
     def _grew(self, before: Mapping[str, int] | None, now: Mapping[str, int] | None) -> bool:
         if before is None or now is None:
             return False
-        return any(depth > before.get(queue, 0) for queue, depth in self._dead_letters.to_be_consumed(now).items())
+        return any(depth > before.get(queue, 0) for queue, depth in self._dead_letters.select_consumable(now).items())
 
     def _browse(self, broker: str, depths: Mapping[str, int] | None, *, dead: bool) -> bool:
         """Browse one broker's dead-letter queues, or all others. Return whether some message is new on its queue."""
@@ -345,7 +345,7 @@ class Subscribers:
         durable = (user for user in users if user.role == "consumer" and user.settings.get("durable"))
         return cls(frozenset((user.name, user.group) for user in durable if user.destination.startswith("topic://")))
 
-    def have(self, subscription: DurableSubscription) -> bool:
+    def owns_subscription(self, subscription: DurableSubscription) -> bool:
         """Whether a subscription belongs to these classes, by the names that `drivers.users` gives."""
         return any(
             re.fullmatch(rf"{re.escape(group)}-\d+", subscription.client_id)
@@ -355,7 +355,7 @@ class Subscribers:
             for name, group in self.classes
         )
 
-    def have_queue(self, queue: str) -> bool:
+    def owns_queue(self, queue: str) -> bool:
         """Whether a queue belongs to a subscription of these classes:
 
         Artemis names it ``<client id>.<subscription>``.

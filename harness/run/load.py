@@ -179,7 +179,7 @@ class Load:
         """Fix the length of the warm-up in seconds, and so the times of the load and its faults."""
         assert self.window is not None
         window = self.window = self._window(self.window.warm_up_began_ns, lasted_s)
-        log.info("%s", warm_up.in_words(end, lasted_s))
+        log.info("%s", warm_up.describe_end(end, lasted_s))
         self._run_record.phases(load_began_ns=window.load_began_ns)
         self._run_record.update(warm_up=WarmUp(end, lasted_s, float(warm_up.AT_MOST_S)))
         self._run_record.write()

@@ -126,7 +126,7 @@ class OwnQueues:
             depths = {
                 queue: figures["depth"]
                 for queue, figures in queries_of(self._topology, broker).figures(agent).queues.items()
-                if queue in self._own or self._subscribers.have_queue(queue)
+                if queue in self._own or self._subscribers.owns_queue(queue)
             }
             names = [other.name for other in self._topology.brokers]
             consumers = users.consumers(agent, {*self._own, *depths}, names)
@@ -135,7 +135,7 @@ class OwnQueues:
         return Occupied(
             broker,
             tuple(sorted((queue, depth) for queue, depth in depths.items() if depth)),
-            tuple(subscription for subscription in subscriptions if self._subscribers.have(subscription)),
+            tuple(subscription for subscription in subscriptions if self._subscribers.owns_subscription(subscription)),
             tuple(consumers),
         )
 

@@ -46,7 +46,7 @@ class OwnClients:
     tag: str
     groups: frozenset[str] = frozenset()
 
-    def have(self, client_id: str) -> bool:
+    def owns_client(self, client_id: str) -> bool:
         kept = "|".join(map(re.escape, sorted(self.groups)))
         return client_id.startswith(self.tag) or bool(kept and re.fullmatch(rf"(?:{kept})-\d+", client_id))
 
@@ -162,7 +162,7 @@ class OtherConsumers:
         except ManagementFailed:  # a broker that is down has no consumers; without management there is no list
             return
         nameless = self._nameless[broker]
-        others = [consumer for consumer in consumers if not self._own.have(consumer.client_id)]
+        others = [consumer for consumer in consumers if not self._own.owns_client(consumer.client_id)]
         self._report(broker, [*(consumer for consumer in others if consumer.client_id), *nameless.left(consumers)])
         nameless.update([consumer for consumer in others if not consumer.client_id], own_sockets)
 

@@ -96,7 +96,7 @@ def _count(seconds: Seconds, last: int) -> int:
     return sum(sum(seconds.get(second, {}).values()) for second in range(last - SECONDS + 1, last + 1))
 
 
-def in_words(end: str, lasted_s: float) -> str:
+def describe_end(end: str, lasted_s: float) -> str:
     """Describe the end of the warm-up for the log."""
     return {
         HAS_SETTLED: f"warm-up: the median latency has settled after {lasted_s:.1f} s",

@@ -23,7 +23,7 @@ from brokerbench.durability.table import (
     table,
 )
 from harness.faults import KillBroker
-from harness.faults.power_loss import PowerLoss, each_broker
+from harness.faults.power_loss import PowerLoss, split_by_broker
 from harness.options.fault_options import parse_faults
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
@@ -55,7 +55,7 @@ def test_the_options_of_a_cell_can_be_read(cell: Any, tmp_path: Any) -> None:
         or "always" in str(cell)
         or ("NIO synced" in str(cell))
     )
-    faults = each_broker(parse_faults(cell.fault_in(3)))
+    faults = split_by_broker(parse_faults(cell.fault_in(3)))
     assert {type(fault) for fault in faults} == {KillBroker if cell.fault == KILL else PowerLoss}
     brokers = cell.setup.brokers
     assert [fault.target for fault in faults] == list(brokers if cell.fault == RACK else brokers[:1])

@@ -25,7 +25,7 @@ from harness.faults import (
     StopLink,
 )
 from harness.faults.contract import Fault
-from harness.faults.power_loss import at_same_moment, each_broker
+from harness.faults.power_loss import mark_simultaneous_losses, split_by_broker
 from harness.faults.rolling_restart import EXPECTED_S
 from harness.options.arguments import add_arguments
 from harness.options.fault_options import parse_faults
@@ -318,8 +318,8 @@ def test_premises_are_about_the_scenarios_own_faults() -> None:
 
 def test_power_of_several_brokers_fails_at_one_moment() -> None:
     """Each broker has a separate fault, and faults at the same time list each other."""
-    faults = at_same_moment(
-        each_broker(parse_faults("power-loss(a+b, at=3, for=2); power-loss(c, at=4); kill(a, at=9)"))
+    faults = mark_simultaneous_losses(
+        split_by_broker(parse_faults("power-loss(a+b, at=3, for=2); power-loss(c, at=4); kill(a, at=9)"))
     )
     assert [(fault.target, getattr(fault, "at_once", None)) for fault in faults] == [
         ("a", ("a", "b")),

@@ -157,7 +157,7 @@ def test_a_broker_killed_forever_is_never_started() -> None:
     line = begun(KillBroker("b", at_s=0, for_s=FOREVER), brokers, notebook)
     until(lambda: notebook.rows)
     until(lambda: line.over_since_ns() is not None)
-    assert (line.states, line.down_forever()) == (["going on"], {"b"})
+    assert (line.states, line.brokers_down_for_good()) == (["going on"], {"b"})
     line.end()
     assert (brokers.down, brokers.started, line.expected_down()) == (True, [], {"b"})
     assert [row[3:] for row in notebook.rows] == [(None, None)]
@@ -170,7 +170,7 @@ def test_a_kill_without_end_comes_back_for_the_drain() -> None:
     line = begun(KillBroker("b", at_s=0), brokers, notebook)
     until(lambda: brokers.down)
     line.end()
-    assert (brokers.started, line.down_forever(), line.expected_down()) == (["b"], frozenset(), frozenset())
+    assert (brokers.started, line.brokers_down_for_good(), line.expected_down()) == (["b"], frozenset(), frozenset())
 
 
 def test_a_fault_that_was_never_due_says_so() -> None:
@@ -295,7 +295,7 @@ def test_a_restart_whose_turn_does_not_come_before_the_load_is_over_says_so() ->
 def joining(*faults: JoinBroker, brokers: Brokers, notebook: Notebook) -> FaultSchedule:
     """A fault whose broker is absent at first."""
     line = FaultSchedule(faults, brokers, notebook, brokers)  # type: ignore[arg-type]
-    assert (line.expected_down(), line.not_joined()) == ({"b"}, {"b"})
+    assert (line.expected_down(), line.brokers_not_joined()) == ({"b"}, {"b"})
     line.start(time.perf_counter_ns())
     return line
 
@@ -304,7 +304,7 @@ def test_a_broker_that_joins_is_expected_to_be_down_until_its_links_are_up() -> 
     brokers, notebook = Brokers(down=True, unlinked=True), Notebook()
     line = joining(JoinBroker("b", at_s=0.05), brokers=brokers, notebook=notebook)
     until(lambda: not brokers.down)
-    assert (line.expected_down(), line.not_joined(), notebook.rows) == ({"b"}, frozenset(), [])
+    assert (line.expected_down(), line.brokers_not_joined(), notebook.rows) == ({"b"}, frozenset(), [])
     linked_ns = time.perf_counter_ns()
     brokers.unlinked = False
     until(lambda: notebook.rows)
@@ -353,14 +353,14 @@ def test_a_broker_that_left_and_cannot_be_started_again_stays_expected_to_be_dow
     until(lambda: notebook.rows)
     brokers.lame = True
     line.end()
-    assert (line.expected_down(), line.not_joined(), brokers.down) == ({"b"}, frozenset(), True)
+    assert (line.expected_down(), line.brokers_not_joined(), brokers.down) == ({"b"}, frozenset(), True)
 
 
 def test_a_broker_that_never_joined_is_not_started_after_the_load() -> None:
     brokers, notebook = Brokers(down=True), Notebook()
     line = joining(JoinBroker("b", at_s=60), brokers=brokers, notebook=notebook)
     line.end()
-    assert (brokers.down, line.not_joined()) == (True, {"b"})
+    assert (brokers.down, line.brokers_not_joined()) == (True, {"b"})
     assert [row[4] for row in notebook.rows] == ["the load ended before it was due"]
 
 

@@ -39,7 +39,7 @@ def subscription_of(client_id: str = CLIENT, name: str = NAME, waiting: int = 3)
 def test_a_subscription_is_told_by_the_names_that_users_give(
     subscription: DurableSubscription, is_theirs: bool
 ) -> None:
-    assert Subscribers.of([TAKERS]).have(subscription) is is_theirs
+    assert Subscribers.of([TAKERS]).owns_subscription(subscription) is is_theirs
 
 
 def test_consumers_of_queues_and_of_plain_topics_have_no_durable_subscriptions() -> None:

@@ -102,7 +102,7 @@ def test_dead_letters_and_canaries_keep_no_drain_waiting(queue: str) -> None:
 def test_only_the_runs_queues_of_external_brokers_are_browsed() -> None:
     """The dead-letter queues are also browsed."""
     depths = {"orders": 1, "theirs": 9, "ActiveMQ.DLQ": 2, "DLQ.orders": 3, "prices": 4}
-    own = DeadLetterQueues().and_of_run(depths, ["queue://orders", "topic://prices"])
+    own = DeadLetterQueues().select_run_queues(depths, ["queue://orders", "topic://prices"])
     assert own == {"orders": 1, "ActiveMQ.DLQ": 2, "DLQ.orders": 3}
 
 

@@ -62,8 +62,10 @@ def test_of_many_occupied_queues_five_are_named() -> None:
 )
 def test_the_queue_of_a_durable_subscription_is_known_by_its_whole_name(name: str, is_theirs: bool) -> None:
     """Artemis has a queue for each durable subscription. On existing brokers it is checked like the run's queues."""
-    assert TAKERS.have_queue(name) is is_theirs
-    assert DeadLetterQueues().and_of_run({name: 3}, ["topic://prices"], TAKERS) == ({name: 3} if is_theirs else {})
+    assert TAKERS.owns_queue(name) is is_theirs
+    assert DeadLetterQueues().select_run_queues({name: 3}, ["topic://prices"], TAKERS) == (
+        {name: 3} if is_theirs else {}
+    )
 
 
 def test_a_queue_that_producers_send_to_holds_no_dead_letters() -> None:
@@ -112,4 +114,4 @@ def test_brokers_report_consumers_and_messages_of_own_queues_only(entry: str, tm
 
 def test_plain_subscribers_have_no_queues() -> None:
     plain = UserInfo("Taker", "consumer", "consumers", "topic://prices", 2, {"durable": False})
-    assert not Subscribers.of([plain]).have_queue("consumers-1.Taker-1")
+    assert not Subscribers.of([plain]).owns_queue("consumers-1.Taker-1")

@@ -39,7 +39,7 @@ OWN = OwnClients(tag_of(RUN), frozenset({"consumers"}))
     ],
 )
 def test_own_clients_are_known_by_their_ids(client_id: str, is_own: bool) -> None:
-    assert OWN.have(client_id) is is_own
+    assert OWN.owns_client(client_id) is is_own
 
 
 def test_the_reason_names_each_consumer_escaped() -> None:

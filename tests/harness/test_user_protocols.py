@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from brokerbench import Hold, Scenario
 from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from harness.options.routing import Meeting
+from harness.options.routing import ProducerConsumerPair
 from harness.options.user_protocols import Exchange, exchanges_of, protocols_of
 from records.run import RunInfo, UserInfo
 
@@ -76,8 +76,8 @@ def test_paths_are_proven_by_each_pair_of_protocols() -> None:
 
     spoken = Spoken.parse("stomp, OrderUsers=amqp, TakerUsers=core")
     pairs = ((TelemetryUsers, DashboardUsers), (OrderUsers, TakerUsers), (OrderUsers, TakerUsers))
-    meetings = [Meeting(producer, consumer, ()) for producer, consumer in pairs]
-    assert exchanges_of(meetings, spoken) == (
+    producer_consumer_pairs = [ProducerConsumerPair(producer, consumer, ()) for producer, consumer in pairs]
+    assert exchanges_of(producer_consumer_pairs, spoken) == (
         Exchange("producers", "consumers", ("amqp", "core")),
         Exchange("producers", "far", ("stomp", "stomp")),
     )

@@ -18,7 +18,7 @@ from harness.run.warm_up import (
     NOT_SETTLED,
     SECONDS,
     decision,
-    in_words,
+    describe_end,
     last_medians,
     lasts_s,
     median_ns,
@@ -171,4 +171,4 @@ def test_no_warm_up_lasts_longer_than_the_longest_though_its_end_was_seen_late()
 
 @pytest.mark.parametrize("end", [HAS_SETTLED, NOT_SETTLED, NO_LATENCY])
 def test_each_end_is_told_with_how_long_it_took(end: str) -> None:
-    assert "6.5 s" in in_words(end, 6.5)
+    assert "6.5 s" in describe_end(end, 6.5)
