@@ -40,17 +40,17 @@ def may_try_again(words: str) -> bool:
     return any(sign in words.lower() for sign in _TRY_AGAIN)
 
 
-def no_such_place(words: str) -> bool:
+def is_unknown_destination(words: str) -> bool:
     """Whether a broker reports that a destination does not exist, and creates none."""
     return "does not exist" in words.lower()
 
 
-def no_selector(words: str) -> bool:
+def is_invalid_selector(words: str) -> bool:
     """Whether a broker reports that a selector is invalid."""
     return "invalid selector" in words.lower()
 
 
-def too_large(words: str) -> bool:
+def is_frame_too_large(words: str) -> bool:
     """Whether a connection ended because a message exceeded the frame size: it would end the next connection too."""
     lower_case = words.lower()
     return "frame size" in lower_case and "exceeded" in lower_case
@@ -58,7 +58,7 @@ def too_large(words: str) -> bool:
 
 def cause_of_loss(words: str) -> Cause:
     """Return the cause of a connection's loss that its client did not initiate, by the reason of the loss."""
-    return Cause.REFUSED if too_large(words) else Cause.LOST
+    return Cause.REFUSED if is_frame_too_large(words) else Cause.LOST
 
 
 def login_rejected(broker_at: str, username: str, words: str) -> DriverError:
@@ -96,7 +96,7 @@ def ignore_outcome(_token: object, _outcome: Outcome, _at_ns: int, _reason: str)
     """An ``on_settled`` for browsers: nothing was sent that could be settled."""
 
 
-def answered(log_in: Callable[..., T], timeout_s: float) -> T:
+def retry_login(log_in: Callable[..., T], timeout_s: float) -> T:
     """Return or raise the result of ``log_in(timeout_s=…)``. After `HungUp` call it again, with the remaining time.
 
     A Classic broker may hang up on a login that it refuses instead of answering it: if it has not fully started the

@@ -12,7 +12,7 @@ import threading
 from functools import lru_cache
 
 from drivers.contract import ConnectFailed, DriverError, Untrusted
-from topologies.model.trust import Trust, untrusted
+from topologies.model.trust import Trust, explain_untrusted
 
 RECEIVE_BYTES = 65_536
 
@@ -125,13 +125,13 @@ def secured(plain: socket.socket, host: str, trust: Trust) -> TlsSocket:
 
 def refused(broker_at: str, error: ssl.SSLError) -> DriverError:
     """Return the error for a failed handshake: a certificate does not improve by trying again."""
-    if doubt := untrusted(error):
+    if doubt := explain_untrusted(error):
         return Untrusted(f"{broker_at}: {doubt}")
     why = (error.reason or str(error)).replace("_", " ").lower()
     return ConnectFailed(f"{broker_at}: no TLS there ({why}); check that this is its port for TLS")
 
 
-def doubted(broker_at: str, host: str, port: int, trust: Trust, timeout_s: float) -> DriverError | None:
+def handshake_problem(broker_at: str, host: str, port: int, trust: Trust, timeout_s: float) -> DriverError | None:
     """Return why a handshake with that port fails, in words common to all protocols; None if it succeeds.
 
     This is for libraries that report a failure without its cause, or in their own words.

@@ -447,7 +447,7 @@ class Lifecycle:
         """Print the last lines on the terminal, after Locust's tables."""
         reported = self._last or (self._shown if self._shown and self._shown.info.phases.load_began_ns else None)
         if reported:  # or stopped during the analysis; the lines then say how to continue
-            for line in (*jobs.last_words(reported.directory), *filter(None, [reported.stored])):
+            for line in (*jobs.final_lines(reported.directory), *filter(None, [reported.stored])):
                 print(line)
         failure = self._last.failure if self._last else self.refusal
         if failure and not self._web:  # the web UI has shown why

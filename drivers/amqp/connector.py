@@ -14,7 +14,7 @@ from drivers.amqp.addresses import AMQP_OPTIONS, read_address
 from drivers.amqp.connection import AmqpConnection
 from drivers.amqp.messages import Incoming
 from drivers.amqp.receiving import Receiving
-from drivers.broker_errors import answered, ignore_outcome
+from drivers.broker_errors import ignore_outcome, retry_login
 from drivers.client.client import MakesPythonClients
 from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Refused
 from topologies.model.endpoints import Credentials, Endpoint
@@ -80,7 +80,7 @@ class AmqpConnector(MakesPythonClients):
             on_settled=ignore_outcome,
             on_lost=on_lost,
         )
-        connection = answered(log_in, timeout_s)
+        connection = retry_login(log_in, timeout_s)
         try:
             if not browser.run(connection.receiving, deadline_s):
                 trouble.append(f"no end after {timeout_s:g} s")
@@ -123,7 +123,7 @@ class QueueBrowser:
                 return False
             if self._stopped or len(self.messages) == count:
                 return True
-            receiving.go_on(name, MOST_BROWSED)
+            receiving.grant_credit(name, MOST_BROWSED)
 
     def stop(self) -> None:
         """Stop: no further messages will arrive."""

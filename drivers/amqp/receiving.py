@@ -74,7 +74,7 @@ class Receiving:
             self._links[name].drain(0)
         self._wire.write_out()
 
-    def go_on(self, name: str, most: int) -> None:
+    def grant_credit(self, name: str, most: int) -> None:
         """Give a drained browser credit for ``most`` more messages."""
         with self._wire.lock:
             self._links[name].flow(most)

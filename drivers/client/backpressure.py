@@ -47,7 +47,7 @@ class Readiness:
     def __repr__(self) -> str:
         return f"Readiness(released {self._released_ns}, woke {self._woke_ns}, {self._late_ns} late)"
 
-    def woke(self, due_ns: int, now_ns: int) -> None:
+    def on_wake(self, due_ns: int, now_ns: int) -> None:
         """The producer waited until this due time, and woke now."""
         self._woke_ns, self._late_ns = now_ns, max(0, now_ns - due_ns)
 
@@ -62,7 +62,7 @@ class Readiness:
             self._catch_up_ns = max(self._catch_up_ns, until_ns + max(0, until_ns - since_ns))
         self._held_until_ns = self._released_ns = until_ns
 
-    def wrote(self, due_ns: int, began_ns: int, ended_ns: int) -> None:
+    def on_written(self, due_ns: int, began_ns: int, ended_ns: int) -> None:
         """The write of this message took from ``began_ns`` to ``ended_ns``: a broker may have blocked it."""
         if ended_ns - began_ns >= LONG_WRITE_NS:
             self._held(began_ns, ended_ns)
@@ -99,24 +99,24 @@ class BlockedDetector:
     def __repr__(self) -> str:
         return f"BlockedDetector({'' if self._since_ns is None else f'with {self._broker} since {self._since_ns}'})"
 
-    def awaits(self, broker: str, at_ns: int) -> None:
+    def on_send(self, broker: str, at_ns: int) -> None:
         """Note the send of a message that the broker should answer."""
         if self._since_ns is None:
             self._broker, self._since_ns = broker, at_ns
 
-    def heard(self, at_ns: int, *, awaits_more: bool) -> None:
+    def on_answer(self, at_ns: int, *, awaits_more: bool) -> None:
         """An answer came. ``awaits_more``: more are awaited."""
         awaited = self._since_ns is not None
-        self.ends(at_ns)
+        self.on_end(at_ns)
         self._since_ns = at_ns if awaits_more and awaited else None
 
-    def ends(self, at_ns: int) -> None:
+    def on_end(self, at_ns: int) -> None:
         """Stop waiting for answers, as the connection or the producer is gone."""
         since_ns, self._since_ns = self._since_ns, None
         if since_ns is not None:
             self._tell(self._broker, since_ns, at_ns, NO_ANSWER)
 
-    def wrote(self, broker: str, began_ns: int, ended_ns: int) -> None:
+    def on_written(self, broker: str, began_ns: int, ended_ns: int) -> None:
         """Note that a message was written that needs no answer."""
         self._tell(broker, began_ns, ended_ns, WRITE_WAITED)
 

@@ -259,7 +259,7 @@ class Client:
             raise  # the refusal is ours
         except Refused as error:
             raise self._refusal(broker, error) from error
-        self._updated_uris.hear(connection)
+        self._updated_uris.learn_from(connection)
         return connection
 
     def restore(self, connection: ClientConnection) -> None:
@@ -272,7 +272,7 @@ class Client:
         for producer in list(self._producers):
             producer.connection_lost(connection)
 
-    def gave_up(self) -> None:
+    def on_give_up(self) -> None:
         for producer in list(self._producers):
             producer.give_up()
 

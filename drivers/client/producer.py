@@ -230,7 +230,7 @@ class Producer(ScheduleLoop):
             return not self._resend
         finally:  # also if its user was stopped during the write
             ended_ns = self._access.clock()
-            self._blocked_detector.wrote(connection.broker, began_ns, ended_ns)
+            self._blocked_detector.on_written(connection.broker, began_ns, ended_ns)
         self._wrote(attempts, connection, sent_ns, ended_ns)
         for attempt in attempts:
             attempt.sent_ns = sent_ns
@@ -276,7 +276,7 @@ class Producer(ScheduleLoop):
         if attempts[0].ready_ns < connection.credit_ns <= sent_ns:
             self._readiness.released(connection.credit_ns)
             self._note_ready(attempts)
-        self._readiness.wrote(attempts[-1].due_ns, sent_ns, ended_ns)
+        self._readiness.on_written(attempts[-1].due_ns, sent_ns, ended_ns)
 
     def _claim(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
         """Make the attempts open on the connection, all or none: none if it was lost or the producer was closed."""
@@ -292,11 +292,11 @@ class Producer(ScheduleLoop):
 
     def _await_answers(self, attempts: list[SendAttempt], connection: ClientConnection) -> None:
         """From now on each of these attempts should be answered soon."""
-        self._blocked_detector.awaits(connection.broker, attempts[0].sent_ns)
+        self._blocked_detector.on_send(connection.broker, attempts[0].sent_ns)
 
     def _no_longer_blocked(self, answer: BrokerAnswer) -> None:
         at_ns = self._access.clock() if answer.settled_ns is None else answer.settled_ns
-        self._blocked_detector.heard(at_ns, awaits_more=bool(self._open))
+        self._blocked_detector.on_answer(at_ns, awaits_more=bool(self._open))
 
     def _blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
         self._access.blocked(broker, began_ns, ended_ns, f"producer {self.number}: {reason}")
@@ -352,7 +352,7 @@ class Producer(ScheduleLoop):
                 else:
                     self._forget(attempt)
             lost_ns = connection.lost_ns if connection else 0
-            self._blocked_detector.ends(lost_ns or self._access.clock())
+            self._blocked_detector.on_end(lost_ns or self._access.clock())
         self._statistics.counted(0, sum(attempt.connection is None for attempt in swept))  # their rows were not final
         for attempt in swept:
             if attempt.connection is not None:

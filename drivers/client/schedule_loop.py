@@ -104,7 +104,7 @@ class ScheduleLoop:
         early_ns = due_ns - self._clock()
         if early_ns > 0:
             control.wait_unless_stopped(early_ns / NS_PER_S)
-            self._readiness.woke(due_ns, self._clock())
+            self._readiness.on_wake(due_ns, self._clock())
         in_flight = self._settings.in_flight
         self._was_blocked = blocked = self.outstanding >= in_flight and self._wait_for_room(in_flight)
         if early_ns <= 0 and not blocked:

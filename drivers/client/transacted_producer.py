@@ -53,14 +53,14 @@ class TransactedProducer(Producer):
         current, self._current = self._current, None
         if current is None or not current.connection.alive:
             return
-        self._blocked_detector.awaits(current.connection.broker, self._access.clock())
+        self._blocked_detector.on_send(current.connection.broker, self._access.clock())
         try:
             current.transaction.commit()
         except ConnectionError as error:
             self._access.broken(current.connection, str(error))
         finally:
             self._committed_ns = self._access.clock()
-            self._blocked_detector.ends(self._committed_ns)
+            self._blocked_detector.on_end(self._committed_ns)
             self._readiness.released(self._committed_ns)
 
     def send_again(self, connection: ClientConnection) -> None:

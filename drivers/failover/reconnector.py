@@ -22,7 +22,7 @@ from functools import partial
 from random import Random
 from typing import Protocol
 
-from drivers.broker_errors import cause_of_loss, too_large
+from drivers.broker_errors import cause_of_loss, is_frame_too_large
 from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused, TurnedAway, Untrusted
 from drivers.failover import reconnect_schedule as reconnect
 from drivers.failover.client_connection import ClientConnection
@@ -54,7 +54,7 @@ class ReconnectedClient(Protocol):
     def dropped(self, connection: ClientConnection) -> None:
         """Put the open sends on that connection in doubt."""
 
-    def gave_up(self) -> None:
+    def on_give_up(self) -> None:
         """There will be no further connection."""
 
     def record(self, event: ConnectionEvent) -> None:
@@ -149,7 +149,7 @@ class Reconnector:
         problem = self._ender.leave(connection) if connection else ""
         in_doubt = close_users()
         if connection:
-            self._ender.ended(connection, last_words(problem, in_doubt))
+            self._ender.ended(connection, close_reason(problem, in_doubt))
         if self._worker.is_alive():
             self._worker.join(self._close_timeout_s)
 
@@ -208,7 +208,7 @@ class Reconnector:
             return sent_on, None
         self._attempts.require_trust(self._uri)
         after = reconnect.attempt_failed(self._uri, state, reason)
-        if passes := passes_to_tell(self._uri.options, state.failed_passes, after.failed_passes):
+        if passes := warning_pass_count(self._uri.options, state.failed_passes, after.failed_passes):
             log.warning("%s: %s over its brokers failed; the last error: %s", self._name, passes, reason)
         return after, None
 
@@ -322,7 +322,7 @@ class Reconnector:
                 return
             self._over = reason
             self._changed.notify_all()
-        self._client.gave_up()
+        self._client.on_give_up()
 
 
 class RetryIsUselessError(Exception):
@@ -384,14 +384,14 @@ class ConnectionAttempts:
     def refuse_to_repeat(self, lost: ClientConnection) -> None:
         """Raise `RetryIsUselessError` for a message that is too large: it would end every connection that resends
         it."""
-        if too_large(lost.reason):
+        if is_frame_too_large(lost.reason):
             raise RetryIsUselessError(
                 f"{self._name}: broker {lost.broker} ended the connection, as a message exceeded its frame size:"
                 f" {lost.reason}; send smaller bodies (--body-bytes), or raise the broker's maxFrameSize"
             )
 
 
-def passes_to_tell(options: FailoverOptions, before: int, now: int) -> str:
+def warning_pass_count(options: FailoverOptions, before: int, now: int) -> str:
     """Return the number of failed passes in words if a new failure warrants a warning; otherwise empty."""
     interval = options.warn_after_reconnect_attempts
     if now > before and interval > 0 and (now == 1 or now % interval == 0):
@@ -442,7 +442,7 @@ class ConnectionEnder:
         self._client.record(event._replace(cause=connection.cause))
 
 
-def last_words(problem: str, in_doubt: int) -> str:
+def close_reason(problem: str, in_doubt: int) -> str:
     """Return the reason in a client's last row: the problems of its close, and the number of messages in doubt."""
     messages = "1 message is" if in_doubt == 1 else f"{in_doubt} messages are"
     return "; ".join(filter(None, (problem, f"{messages} in doubt" if in_doubt else "")))

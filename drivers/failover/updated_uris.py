@@ -40,7 +40,7 @@ class UpdatedUris:
             self._by_file = self._read_file(self.uri.options.update_uris_url) or self._by_file
         return replace(self.uri, updated=tuple(dict.fromkeys((*self._by_broker, *self._by_file))))
 
-    def hear(self, connection: Connection) -> None:
+    def learn_from(self, connection: Connection) -> None:
         """Store the other brokers that the broker of a new connection names. If it names none, the list stays."""
         if isinstance(connection, RedirectSupport) and self.uri.options.update_uris_supported:
             successors = map(self.server, connection.successors)

@@ -22,7 +22,7 @@ from drivers.jvm.event_buffers import EventBuffers
 from drivers.jvm.hub import ENDED, UNHEARD, JavaHub, JavaReply, Requests, hub
 from drivers.jvm.java_protocol import JavaProtocol
 from drivers.jvm.producer import JavaProducer
-from drivers.jvm.trust import DOUBTED, CertificateDoubts, failed_handshakes, not_believed
+from drivers.jvm.trust import DOUBTED, CertificateDoubts, failed_handshakes, untrusted_error
 from records.connection_events import Cause, ConnectionEvent
 from records.packing import NULL_INT32
 from records.writer import Recorder
@@ -124,7 +124,7 @@ class JavaClient:
         patience_s = DOUBT_AFTER_S
         while not self._opened.wait(patience_s):
             patience_s *= 2
-            if doubt := not_believed(self._uri.servers, self._brokers, self._pem):
+            if doubt := untrusted_error(self._uri.servers, self._brokers, self._pem):
                 self._opened.give(UNTRUSTED, str(doubt))
                 if self._opened.event == UNTRUSTED:
                     java.abandon()
@@ -310,7 +310,7 @@ class JavaClient:
     def _look_at_them(self) -> None:
         """Check the certificates once the JVM trusts none of the list. If so, it would try forever, so give up."""
         try:
-            doubt, java = not_believed(self._uri.servers, self._brokers, self._pem), self._java
+            doubt, java = untrusted_error(self._uri.servers, self._brokers, self._pem), self._java
             if doubt and self._doubts.of_all() and java is not None and self.broker is None:
                 self._over = self._over or f"{self._name}: no broker of {self._uri} is trusted any longer: {doubt}"
                 java.abandon()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from drivers.contract import DriverError, Untrusted
 from drivers.failover.uri import ServerUri
-from drivers.tls import doubted
+from drivers.tls import handshake_problem
 from topologies.model.trust import Trust
 
 HANDSHAKE_TIMEOUT_S = 5.0
@@ -37,7 +37,7 @@ class CertificateDoubts:
         return "".join(f"; {sentence}" for sentence in (*doubts, step)) if doubts else ""
 
 
-def not_believed(servers: Iterable[ServerUri], brokers: Mapping[str, str], trusted_pem: str) -> Untrusted | None:
+def untrusted_error(servers: Iterable[ServerUri], brokers: Mapping[str, str], trusted_pem: str) -> Untrusted | None:
     """Return the error for the first untrusted broker, in every protocol's words; ``brokers``: names by address.
 
     Only certificates count: a broker that cannot be reached, or does not speak TLS, may do so later.
@@ -53,5 +53,5 @@ def failed_handshakes(
     for server in servers:
         if "ssl" in server.scheme and server.port is not None:
             broker_at = f"broker {brokers.get(server.address, '')} at {server.address}"
-            if doubt := doubted(broker_at, server.host, server.port, Trust(trusted_pem), HANDSHAKE_TIMEOUT_S):
+            if doubt := handshake_problem(broker_at, server.host, server.port, Trust(trusted_pem), HANDSHAKE_TIMEOUT_S):
                 yield doubt

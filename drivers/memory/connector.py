@@ -120,13 +120,13 @@ class MemoryConnection:
         return not self._lost and not self._left
 
     def answer(self, token: object, outcome: Outcome, reason: str) -> None:
-        self.soon(lambda: self._on_settled(token, outcome, self._clock(), reason))
+        self.call_in_reader(lambda: self._on_settled(token, outcome, self._clock(), reason))
 
-    def soon(self, call: Callable[[], None]) -> None:
+    def call_in_reader(self, call: Callable[[], None]) -> None:
         """Make the reader call this, unless the connection is lost first."""
         self._inbox.put(call)
 
-    def cut(self, reason: str) -> None:
+    def drop(self, reason: str) -> None:
         """Lose the connection: waiting callbacks are dropped."""
         self._lost = reason
         self._inbox.put(None)
@@ -170,7 +170,7 @@ class MemoryTransaction:
         self._await_end()
 
     def _settle_soon(self, outcome: Outcome, reason: str) -> None:
-        self._member.soon(lambda: self.held.settle(outcome, self._network.clock(), reason))
+        self._member.call_in_reader(lambda: self.held.settle(outcome, self._network.clock(), reason))
 
     def _await_end(self) -> None:
         if not self.held.wait():

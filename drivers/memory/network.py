@@ -46,7 +46,7 @@ class Member(Protocol):
 
     def is_open(self) -> bool: ...
     def answer(self, token: object, outcome: Outcome, reason: str) -> None: ...
-    def cut(self, reason: str) -> None: ...
+    def drop(self, reason: str) -> None: ...
 
 
 @dataclass
@@ -94,7 +94,7 @@ class MemoryNetwork:
             state.alive, members = False, list(state.members)
             state.unread.clear()
             for member in members:
-                member.cut(f"broker {broker} was killed")
+                member.drop(f"broker {broker} was killed")
             for member in members:
                 self._remove(member)
             self._changed.notify_all()

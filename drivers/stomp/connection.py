@@ -18,9 +18,9 @@ from stomp.utils import Frame
 from drivers.broker_errors import (
     ended_before_answer,
     hops,
+    is_invalid_selector,
+    is_unknown_destination,
     login_rejected,
-    no_selector,
-    no_such_place,
     unreachable_broker,
 )
 from drivers.contract import (
@@ -293,7 +293,11 @@ class StompConnection:
         elif receipt.encode().startswith(PREFIX):
             self._transactions.on_error(receipt.encode(), at_ns, words)
             self._tell_if_all_settled()
-        elif len(self._asked) == 1 and not self._unsettled and (no_such_place(words) or no_selector(words)):
+        elif (
+            len(self._asked) == 1
+            and not self._unsettled
+            and (is_unknown_destination(words) or is_invalid_selector(words))
+        ):
             self._asked.popitem()[1].give(at_ns, refusal=words)  # Artemis does not say which frame it answers
         else:
             self._last_error = words  # why the broker hangs up, if it does

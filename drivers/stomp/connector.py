@@ -8,7 +8,7 @@ import threading
 import time
 from functools import partial
 
-from drivers.broker_errors import answered, ignore_outcome
+from drivers.broker_errors import ignore_outcome, retry_login
 from drivers.client.client import MakesPythonClients
 from drivers.contract import (
     EXPIRED_CAUSE,
@@ -92,7 +92,7 @@ class StompConnector(MakesPythonClients):
             on_settled=ignore_outcome,
             on_lost=on_lost,
         )
-        connection = answered(log_in, timeout_s)
+        connection = retry_login(log_in, timeout_s)
         try:
             _require_browsing(connection)
             connection.consume(_browse_headers(queue), on_message)

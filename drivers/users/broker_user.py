@@ -138,7 +138,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
             log.debug("%s.on_start", type(self).__name__, exc_info=error)
             problem = f"on_start raised {describe_error(error)}{_place(error, on_start)}"
             if self.may_fail:
-                session.do_without(type(self).__name__, problem)
+                session.drop_failed_user(type(self).__name__, problem)
                 self.leave(session)
             else:
                 session.report(f"{type(self).__name__}: {problem}")
@@ -170,8 +170,10 @@ class BrokerUser(User, metaclass=SettingsMeta):
             else:
                 self.stay(None)
         except DriverError as error:
-            if self.may_fail and not self.is_owed():
-                session.do_without(type(self).__name__, str(error), self._number if self.role == "producer" else None)
+            if self.may_fail and not self.expects_messages():
+                session.drop_failed_user(
+                    type(self).__name__, str(error), self._number if self.role == "producer" else None
+                )
                 self.leave(session)
             else:
                 session.report(f"{type(self).__name__}: {error}")
@@ -219,7 +221,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
         assert self._index is not None, "it was just set"
         return self._index
 
-    def turn(self, session: Session) -> int:
+    def rotation_index(self, session: Session) -> int:
         """Return the same over all processes, for users that take something in rotation."""
         return session.process_index + self.index(session)
 
@@ -232,7 +234,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
             return None
         if place is not None:
             return place
-        return session.place_of_turn(self.role, self.group, self.turn(session), type(self).__name__)
+        return session.place_of_turn(self.role, self.group, self.rotation_index(session), type(self).__name__)
 
     def join(self, session: Session, client: PooledClient) -> None:
         """Record that this user uses that client's connection, and open it. Raises DriverError."""
@@ -246,13 +248,13 @@ class BrokerUser(User, metaclass=SettingsMeta):
         if connection is not None and connection != number:
             session.tally.losses.share(number, connection)
 
-    def be_ready(self, session: Session) -> None:
+    def report_ready(self, session: Session) -> None:
         """Count the user as ready: the load begins once all users are, including failed ones."""
         if not self._ready:
             self._keep(_ready=True)
             session.ready(type(self).__name__)
 
-    def is_owed(self) -> bool:
+    def expects_messages(self) -> bool:
         """Whether messages sent from now on are owed to this user. A load without it would then miss them."""
         return False
 
@@ -260,7 +262,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
         """Handle the failure of a user that may fail; its connection is closed. Make sure that no code waits for
         this user."""
         if not self._joins_later:
-            self.be_ready(session)
+            self.report_ready(session)
 
     def stay(self, client: PooledClient | None) -> None:
         """Wait until Locust stops the users. Raises DriverError if the client gives up under its failover URI."""

@@ -153,7 +153,7 @@ class ProducerUser(BrokerUser):
         """Be ready, wait for the start, and keep the schedule to its end."""
         progress, failed = self._begin(session, number), False
         if not isinstance(progress.schedule, ClosedSchedule):
-            session.note_schedule(number, progress.schedule)
+            session.record_schedule(number, progress.schedule)
         try:
             producer.run(progress.schedule, session)
             if session.producing and progress.schedule.due_ns(producer.begun) is not None:
@@ -178,7 +178,7 @@ class ProducerUser(BrokerUser):
 
     def _begin(self, session: Session, number: int) -> ScheduleProgress:
         """Be ready, and wait for the start signal, which determines this user's schedule."""
-        self.be_ready(session)
+        self.report_ready(session)
         progress = ScheduleProgress(self._schedule(session, session.wait_go(), self.index(session), number))
         self._keep(_progress=progress)
         return progress
@@ -212,7 +212,7 @@ class ProducerUser(BrokerUser):
             count=count,
             ends_ns=go.window.load_ends_ns,
         )
-        session.tell_of_the_load(schedule, go.window)
+        session.announce_load_times(schedule, go.window)
         return schedule
 
 
@@ -299,7 +299,7 @@ class ConsumerUser(BrokerUser):
 
     def _consume(self, session: Session) -> None:
         session.statistics.show(self.environment, self.destination, self.destination_names())
-        self._keep(_own_selector=self.selectors()[self.turn(session) % len(self.selectors())])
+        self._keep(_own_selector=self.selectors()[self.rotation_index(session) % len(self.selectors())])
         for number, stay in enumerate(self.stays):
             while number and session.load_s() < stay.from_s:
                 gevent.sleep(LOOK_EVERY_S / 10)
@@ -328,7 +328,7 @@ class ConsumerUser(BrokerUser):
                     work=Work.parse(str(self.work_ms)),
                     work_rng=random.Random(f"{session.seed}:work:{client.number}"),
                 )
-            self.be_ready(session)
+            self.report_ready(session)
             if stay.until_s is None:
                 self.stay(client)  # deliveries are recorded and acknowledged by the client
             while stay.until_s is not None and session.load_s() < stay.until_s:
@@ -337,7 +337,7 @@ class ConsumerUser(BrokerUser):
         finally:
             client.close()
 
-    def is_owed(self) -> bool:
+    def expects_messages(self) -> bool:
         """Each subscriber of a topic must get every message from its subscription on, even if other users fail."""
         return self._ready and self.destination.startswith("topic://")
 

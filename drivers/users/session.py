@@ -299,7 +299,7 @@ class Session:
     def ready(self, user_class: str) -> None:
         self.tally.ready[user_class] += 1
 
-    def note_schedule(self, producer: int, schedule: Schedule) -> None:
+    def record_schedule(self, producer: int, schedule: Schedule) -> None:
         """For Locust's live statistics only: lets a consumer of this process compute latencies."""
         self._planned_ns[producer] = schedule.planned_ns
         self.own_schedules[producer] = described(schedule)
@@ -309,7 +309,7 @@ class Session:
         go = self.wait_go()
         for producer, description in schedules.items():
             schedule = schedule_of(description, self.seed, producer)
-            self.tell_of_the_load(schedule, go.window)
+            self.announce_load_times(schedule, go.window)
             self._planned_ns[producer] = schedule.planned_ns
         figures = self.tally.figures
         for producer, seq, received_ns in figures.take_untimed():
@@ -329,7 +329,7 @@ class Session:
         """Report that a user cannot continue; the run will report it."""
         self.problems.append(problem)
 
-    def do_without(self, user_class: str, error: str, producer: int | None = None) -> None:
+    def drop_failed_user(self, user_class: str, error: str, producer: int | None = None) -> None:
         """Continue without a failed user that may fail. ``producer``: its number, if it had begun to produce."""
         self.tally.failed[user_class] += 1
         if producer is not None:
@@ -354,7 +354,7 @@ class Session:
         if go.figures and not go.with_warm_up:
             self.tally.figures.begin(go.window.load_began_ns, has_others=go.has_others)
 
-    def tell_of_the_load(self, schedule: Schedule, window: Window) -> None:
+    def announce_load_times(self, schedule: Schedule, window: Window) -> None:
         """Set a schedule's begin and end of the load, once they are known: now, or in `settle`."""
         self._schedules.append(schedule)
         if not window.is_open:

@@ -39,7 +39,7 @@ from records.writer import Recorder
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.link_traffic import whole_run_rows
-from topologies.management.links import given_up
+from topologies.management.links import give_up_lines
 from topologies.management.sampling import PERIOD_S, CounterReadings, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
@@ -351,7 +351,7 @@ class BrokerEnvironment:
         return [
             f"link {link} gave up: {openers[link]} logged {logged!r}; it stays down until the broker restarts, or "
             f"until --fault 'start-link({link}, at=S)' starts it"
-            for link, logged in given_up(self.runtime, self.topology, self.topology.links).items()
+            for link, logged in give_up_lines(self.runtime, self.topology, self.topology.links).items()
         ]
 
     def count_links(self) -> None:

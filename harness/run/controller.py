@@ -187,12 +187,12 @@ class RunController:
 
     def drain(self) -> None:
         """Let consumers go on until no message moves any more."""
-        if self._given_up() or self.over:
+        if self._is_abandoned() or self.over:
             return
         self.load.end()
         parts = (self.load_generators, self.brokers, self.run_record)
         limits = self._drain_limits()
-        if not wait_until_still(*parts, limits, self._given_up):
+        if not wait_until_still(*parts, limits, self._is_abandoned):
             return
         self.run_record.phases(drain_ended_ns=time.perf_counter_ns())
         self.run_record.ended("drain")
@@ -220,7 +220,7 @@ class RunController:
 
     def finish(self) -> None:
         """Browse, take the brokers down, analyse and report. Sets `exit_status` from the verdict."""
-        if self._given_up() or self.over:
+        if self._is_abandoned() or self.over:
             return
         self.over = True
         try:
@@ -400,7 +400,7 @@ class RunController:
             self.run_record.update(state="interrupted")
             self.run_record.write()
 
-    def _given_up(self) -> bool:
+    def _is_abandoned(self) -> bool:
         """Whether `abandon` was called. Waits until it has finished, so that the process does not end earlier."""
         if self.abandoned:
             self._torn_down.wait(TEAR_DOWN_TIMEOUT_S)

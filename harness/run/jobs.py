@@ -110,7 +110,7 @@ def _writing(run: RunDirectory) -> Iterator[None]:
         raise RunUnwritable(f"{run.path}: its results cannot be written: {why}; {next_step}") from error
 
 
-def last_words(run: RunDirectory) -> list[str]:
+def final_lines(run: RunDirectory) -> list[str]:
     """Return the last lines for the terminal: the verdict, its reasons and the path of the report, if any."""
     lines = [f"Run:     {run.path}"]
     try:

@@ -109,13 +109,13 @@ def _left_out(comparisons: Sequence[Comparison], filled: set[str]) -> tuple[str,
     no_faults = not any(METRICS[path].of_faults for path in filled)
     runs = [run for comparison in comparisons for arm in comparison.design.arms for run in arm.runs]
     listed = [metric for metric in missing if not (no_faults and metric.of_faults)]
-    empty = [f"{metric.title} ({doubted(runs, metric) or metric.if_absent})" for metric in listed]
+    empty = [f"{metric.title} ({doubtful_runs_note(runs, metric) or metric.if_absent})" for metric in listed]
     if no_faults:
         empty.append("outages, recovery and balance (no run had a fault, or no run measured them)")
     return tuple(empty)
 
 
-def doubted(runs: Sequence[AnalysedRun], metric: Metric) -> str:
+def doubtful_runs_note(runs: Sequence[AnalysedRun], metric: Metric) -> str:
     """Return the number of runs with a doubtful figure, and the reason without per-run details; '' if none."""
     reasons = [reason for run in runs if (reason := run.doubt(metric))]
     if not reasons:
@@ -132,7 +132,7 @@ def _cell(comparison: Comparison, metric: Metric, arm: str) -> ArmCell:
     if figure.own is None and figure.zeros:
         return ArmCell("0", f"in each of {counted(figure.zeros, 'run')}" if figure.zeros > 1 else "one run")
     if figure.own is None:
-        return ArmCell("–", doubted(arm_of(comparison, arm).runs, metric) or "not measured")
+        return ArmCell("–", doubtful_runs_note(arm_of(comparison, arm).runs, metric) or "not measured")
     return figure_cell(figure, figure.own, comparison.reference.name, tests.get(metric.path))
 
 

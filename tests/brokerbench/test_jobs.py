@@ -173,7 +173,7 @@ def test_a_run_that_cannot_be_written_is_refused_with_the_next_step(run: RunDire
 def test_the_last_words_of_a_run_whose_files_cannot_be_read_say_so(run: RunDirectory) -> None:
     run.summary_path.write_text("[]", encoding="utf-8")
     again = f"run `brokerbench analyse {run.path}`"
-    assert jobs.last_words(run) == [f"Run:     {run.path}", f"No results: {run.summary_path} cannot be read: {again}"]
+    assert jobs.final_lines(run) == [f"Run:     {run.path}", f"No results: {run.summary_path} cannot be read: {again}"]
     run.summary_path.unlink()
     run.run_path.write_text("{", encoding="utf-8")
-    assert jobs.last_words(run)[1].startswith(f"No results: {run.run_path}: not readable as JSON (")
+    assert jobs.final_lines(run)[1].startswith(f"No results: {run.run_path}: not readable as JSON (")

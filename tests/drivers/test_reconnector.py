@@ -14,8 +14,8 @@ from drivers.failover.reconnector import (
     ConnectionEnder,
     Failure,
     RetryIsUselessError,
-    last_words,
-    passes_to_tell,
+    close_reason,
+    warning_pass_count,
 )
 from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
 from records.connection_events import Cause, ConnectionEvent
@@ -113,7 +113,7 @@ def test_only_what_no_frame_holds_is_not_to_be_sent_again() -> None:
 def test_the_first_failed_pass_and_each_nth_are_worth_a_warning(
     interval: int, before: int, now: int, words: str
 ) -> None:
-    assert passes_to_tell(FailoverOptions(warn_after_reconnect_attempts=interval), before, now) == words
+    assert warning_pass_count(FailoverOptions(warn_after_reconnect_attempts=interval), before, now) == words
 
 
 class Ends(UnconnectedClient):
@@ -169,4 +169,4 @@ def test_what_is_open_on_a_dropped_link_is_in_doubt_after_its_end_was_recorded()
     ],
 )
 def test_the_last_row_tells_of_the_goodbye_and_of_the_doubt(problem: str, in_doubt: int, words: str) -> None:
-    assert last_words(problem, in_doubt) == words
+    assert close_reason(problem, in_doubt) == words

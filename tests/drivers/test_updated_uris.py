@@ -114,7 +114,7 @@ def test_a_broker_that_names_none_of_the_run_is_left_out_and_told_once(caplog: p
     heard = referrals()
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
-            heard.hear(naming("elsewhere:1", "localhost:2"))
+            heard.learn_from(naming("elsewhere:1", "localhost:2"))
     assert heard.refresh().updated == (B,)
     (record,) = caplog.records
     assert record.getMessage() == (
@@ -124,18 +124,18 @@ def test_a_broker_that_names_none_of_the_run_is_left_out_and_told_once(caplog: p
 
 def test_the_last_list_of_other_brokers_counts() -> None:
     heard = referrals()
-    heard.hear(naming("localhost:2"))
-    heard.hear(naming("localhost:3", "localhost:2"))
-    heard.hear(naming())
+    heard.learn_from(naming("localhost:2"))
+    heard.learn_from(naming("localhost:3", "localhost:2"))
+    heard.learn_from(naming())
     plain: Connection = ScriptedConnection("a", "c", print, print)
-    heard.hear(plain)
+    heard.learn_from(plain)
     assert heard.refresh().updated == (C, B)
 
 
 def test_whoever_wants_no_updates_hears_none() -> None:
     uri = URI + "&updateURIsSupported=false"
     heard = referrals(uri)
-    heard.hear(naming("localhost:2"))
+    heard.learn_from(naming("localhost:2"))
     assert heard.refresh().updated == ()
 
 

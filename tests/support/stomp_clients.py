@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 
-from drivers.broker_errors import answered
+from drivers.broker_errors import retry_login
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
 from drivers.stomp.connection import StompConnection
 from drivers.stomp.connector import StompConnector
@@ -39,7 +39,7 @@ class StompClient:
             on_settled=lambda *settlement: self.settled.append(settlement),
             on_lost=self.lost.append,
         )
-        self.connection: StompConnection = answered(log_in, 60)
+        self.connection: StompConnection = retry_login(log_in, 60)
 
     def send(self, to: Destination, *bodies: bytes, durable: bool = True) -> None:
         """Send the bodies, each with its index as its token."""

@@ -8,7 +8,7 @@ import pytest
 import trustme
 
 from records.errors import UserError
-from topologies.model.trust import Trust, untrusted
+from topologies.model.trust import Trust, explain_untrusted
 
 OURS, NAME = trustme.CA(), "broker.example.com"
 
@@ -27,7 +27,7 @@ def shaken(trust: Trust, certificate: trustme.LeafCert, host: str = NAME) -> str
             except ssl.SSLWantReadError:
                 continue
     except ssl.SSLError as error:
-        return untrusted(error)
+        return explain_untrusted(error)
     return ""
 
 
@@ -64,14 +64,14 @@ def test_an_expired_certificate_is_to_be_renewed(ours: Trust) -> None:
 
 
 def test_a_matter_that_is_none_of_trust_is_left_to_others() -> None:
-    assert untrusted(ConnectionRefusedError()) == ""
+    assert explain_untrusted(ConnectionRefusedError()) == ""
 
 
 def test_the_reason_is_found_behind_the_errors_of_libraries() -> None:
     error = ConnectionError()
     error.__cause__ = ssl.SSLCertVerificationError(1, "x")
     error.__cause__.verify_code, error.__cause__.verify_message = 18, "self-signed certificate"
-    assert "self-signed certificate" in untrusted(error)
+    assert "self-signed certificate" in explain_untrusted(error)
 
 
 @pytest.mark.parametrize(

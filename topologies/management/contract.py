@@ -161,7 +161,7 @@ class ProductManagement:
 
     ``queries``: the queries to a broker of a topology, by its name. ``link_end``: a broker's data on its link ends.
     ``missing``: one sentence per missing proof of a link, from the ends of all queried brokers. ``start_link`` and
-    ``stop_link`` start and stop the opener of a link, by the link's name and the opener's agent. ``gave_up``: a pattern
+    ``stop_link`` start and stop the opener of a link, by the link's name and the opener's agent. ``give_up_pattern``: a pattern
     of the text that the opener of a link, by the link's name, logs once it makes no more attempts; None if unknown.
 
     If clients cannot browse, queues are browsed another way: by management with ``browse``, which returns every message
@@ -177,7 +177,7 @@ class ProductManagement:
     missing: Callable[[Link, Mapping[str, Any]], tuple[str, ...]]
     start_link: Callable[[Jolokia, str], None]
     stop_link: Callable[[Jolokia, str], None]
-    gave_up: Callable[[str], re.Pattern[str]] | None = None
+    give_up_pattern: Callable[[str], re.Pattern[str]] | None = None
     browse: Callable[[Jolokia, str], list[QueuedMessage]] | None = None
     browse_by: str = ""
     unbrowsable: frozenset[str] = frozenset()

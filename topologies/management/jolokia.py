@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import requests
 
 from topologies.model.endpoints import ManagementEndpoint
-from topologies.model.trust import untrusted
+from topologies.model.trust import explain_untrusted
 
 TIMEOUT_S = 5.0
 ORIGIN_REJECTED = re.compile(r"Origin .* is not allowed")
@@ -126,7 +126,7 @@ class Jolokia:
         except requests.Timeout:
             raise self._failed(about, f"no answer within {self._timeout_s:g} s") from None
         except requests.RequestException as error:
-            doubt = untrusted(error)
+            doubt = explain_untrusted(error)
             why = f": {doubt}" if doubt else f" cannot be reached ({type(error).__name__})"
             raise self._failed(about, f"{self._url}{why}") from None
         if response.status_code in (requests.codes.unauthorized, requests.codes.forbidden):

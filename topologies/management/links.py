@@ -147,9 +147,9 @@ def _ends(
     return ends
 
 
-def given_up(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
+def give_up_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
     """The last text by which the opener of a link logged that it makes no more attempts, by the link's name."""
-    if (pattern := management_of(topology).gave_up) is None:
+    if (pattern := management_of(topology).give_up_pattern) is None:
         return {}
     log_of = cache(lambda opener: "\n".join(_log(runtime.log_path(opener))))
     found = {link.name: pattern(link.name).findall(log_of(link.opened_by.name)) for link in links}
@@ -163,7 +163,7 @@ def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: Managed
     for doubt in doubts:
         link = doubt.link
         lines.append(f"link {link.name!r} from {link.opened_by.name} to {link.to.name}: {'; '.join(doubt.missing)}")
-        if text := given_up(runtime, topology, [link]).get(link.name):
+        if text := give_up_lines(runtime, topology, [link]).get(link.name):
             lines.append(
                 f"    {link.opened_by.name} gave up: {text}. Raise reconnect_attempts or retry_interval_ms, or write "
                 "auto_start=False: then the link is started once all brokers listen"

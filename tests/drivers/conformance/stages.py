@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
-from drivers.broker_errors import answered
+from drivers.broker_errors import retry_login
 from drivers.contract import (
     PLAIN,
     Browsed,
@@ -164,7 +164,7 @@ class Peer:
             on_settled=lambda *settlement: self.settled.append(settlement),
             on_lost=self.lost.append,
         )
-        self.connection: Connection = answered(log_in, 60)
+        self.connection: Connection = retry_login(log_in, 60)
 
     def send(self, to: Destination, *bodies: bytes, durable: bool = True, headers: MessageHeaders = PLAIN) -> list[int]:
         """Each with its number in this call as its token; returns when each was written."""
