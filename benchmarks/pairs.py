@@ -42,7 +42,7 @@ def measure(
     a: Callable[[], Sequence[float]],
     b: Callable[[], Sequence[float]],
     pairs: int,
-    say: Callable[[str], None] = print,
+    print_line: Callable[[str], None] = print,
     *,
     warm: bool = True,
 ) -> list[Pairs]:
@@ -58,7 +58,7 @@ def measure(
         order = ((a, figures_a), (b, figures_b)) if pair % 2 == 0 else ((b, figures_b), (a, figures_a))
         for side, figures in order:
             figures.append(side())
-        say(f"pair {pair + 1} of {pairs}: A {figures_a[-1]}, B {figures_b[-1]}")
+        print_line(f"pair {pair + 1} of {pairs}: A {figures_a[-1]}, B {figures_b[-1]}")
     return [
         Pairs(tuple(x), tuple(y))
         for x, y in zip(zip(*figures_a, strict=True), zip(*figures_b, strict=True), strict=True)

@@ -38,7 +38,7 @@ from topologies.runtimes.proxies.link_proxies import no_proxies
 
 LOOK_EVERY_S = 0.5
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _impaired(topology: Topology, link: Sequence[str]) -> Topology:
         raise TopologyInvalid(*(f"--link {problem}" for problem in error.problems)) from error
 
 
-def up(request: Request, progress: Say, show: Say) -> int:
+def up(request: Request, progress: PrintLine, show: PrintLine) -> int:
     """Run the network until a signal, or only check it if brokers are external. Return the exit status.
 
     ``progress`` is called with lines while the network starts and stops, ``show`` with the description of the running
@@ -142,7 +142,7 @@ def up(request: Request, progress: Say, show: Say) -> int:
     return 0 if is_up else EXIT_STATUS["interrupted"]
 
 
-def _leave(directory: RunDirectory, keep: bool, progress: Say) -> None:
+def _leave(directory: RunDirectory, keep: bool, progress: PrintLine) -> None:
     """Remove the folder, unless it has contents to keep."""
     if keep and any(path.is_file() for path in directory.path.rglob("*")):
         progress(f"the brokers' logs, and their stores with --keep-data, are in {directory.path}")
@@ -180,7 +180,9 @@ def _check_spoken(request: Request) -> None:
             raise ValueError(f"--protocol {protocol}: {error.args[0]}; choose a supported protocol") from None
 
 
-def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirectory, progress: Say, show: Say) -> bool:
+def _until_interrupted(
+    request: Request, runtime: Runtime, directory: RunDirectory, progress: PrintLine, show: PrintLine
+) -> bool:
     """Return whether the network was up before the user stopped it."""
     is_up = False
     try:
@@ -196,7 +198,7 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
     return is_up
 
 
-def _bring_up(request: Request, runtime: Runtime, progress: Say) -> int:
+def _bring_up(request: Request, runtime: Runtime, progress: PrintLine) -> int:
     """Return the number of paths that no canary could prove. Raises RuntimeFailed, LinksNotProven or PathsUnproven."""
     vm.use(find_java_parts)
     connectors = connectors_of(request.spoken, trust_in(runtime, request.wanted.trust))
@@ -204,7 +206,7 @@ def _bring_up(request: Request, runtime: Runtime, progress: Say) -> int:
     return bring_up(runtime, request.topology, [(routes(request.topology), ends)], progress).unproven
 
 
-def _watch(runtime: Runtime, topology: Topology, progress: Say) -> None:
+def _watch(runtime: Runtime, topology: Topology, progress: PrintLine) -> None:
     """Watch the brokers until a signal.
 
     If a broker ends, perhaps because a user killed it to see the effect, this is reported once. The others keep

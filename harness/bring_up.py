@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from drivers import canary
-from topologies.management.link_traffic import tell_round_trips
+from topologies.management.link_traffic import report_round_trips
 from topologies.management.links import hold_back, prove_links
 from topologies.management.sampling import Row
 from topologies.model.link import Link
@@ -84,4 +84,4 @@ def _prove_links(runtime: Runtime, topology: Topology, progress: Progress, links
         return ()
     prove_links(runtime, topology, timeout_s=PROOF_TIMEOUT_S, progress=progress, links=links)
     proxies = proxies_of(runtime)
-    return tuple(tell_round_trips(proxies, links, progress)) if proxies else ()
+    return tuple(report_round_trips(proxies, links, progress)) if proxies else ()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from brokerbench.compare.making import (
-    Say,
+    PrintLine,
     check,
     decided_verdicts,
     describe_plan,
@@ -33,7 +33,7 @@ from reports.comparison.statistics import can_be_judged
 from topologies.model.spelling import shortened
 
 
-def make_missing_runs(request: ComparisonRequest, primary: Sequence[str], say: Say) -> list[Path]:
+def make_missing_runs(request: ComparisonRequest, primary: Sequence[str], print_line: PrintLine) -> list[Path]:
     """Make the missing runs, and return the folders of all runs. Ctrl-C ends the process with status 130.
 
     ``primary``: names of the figures to judge. Raises ValueError.
@@ -41,9 +41,9 @@ def make_missing_runs(request: ComparisonRequest, primary: Sequence[str], say: S
     sessions, tests = plan_sessions(request, primary)
     try:
         with signals_interrupt():
-            return _make(sessions, tests, primary, say)
+            return _make(sessions, tests, primary, print_line)
     except KeyboardInterrupt:
-        say(f"stopped: {progress(sessions)}; the same command continues from here")
+        print_line(f"stopped: {progress(sessions)}; the same command continues from here")
         sys.exit(EXIT_STATUS["interrupted"])
 
 
@@ -81,7 +81,9 @@ def _session(request: ComparisonRequest, scenario: str, several: bool) -> str | 
     return f"{request.session}-{scenario}" if request.session and several else request.session
 
 
-def _make(sessions: Sequence[ComparisonSession], tests: int, primary: Sequence[str], say: Say) -> list[Path]:
+def _make(
+    sessions: Sequence[ComparisonSession], tests: int, primary: Sequence[str], print_line: PrintLine
+) -> list[Path]:
     for session in sessions:  # show progress at once: checking every arm's options takes seconds
         session.require_own()
         require_free(session.folder)
@@ -90,15 +92,15 @@ def _make(sessions: Sequence[ComparisonSession], tests: int, primary: Sequence[s
         session.begin()
     for session, would in zip(sessions, would_be, strict=True):
         for line in describe_plan(session, would, missing=session.run_count - len(session.usable_runs())):
-            say(line)
+            print_line(line)
     for line in describe_power(sessions, tests):
-        say(line)
+        print_line(line)
     judged = primary_by_scenario(primary, [session.locustfile.stem for session in sessions])
     for session, would in zip(sessions, would_be, strict=True):
         has_faults = any(arm["faults"] for arm in would)
         metrics = judged[session.locustfile.stem] or (() if has_faults else (METRICS[PRIMARY],))
         for line in short_run_warnings(session, would, metrics):
-            say(line)
+            print_line(line)
     for line in decided_verdicts(sessions):
-        say(line)
-    return make(sessions, say)
+        print_line(line)
+    return make(sessions, print_line)

@@ -42,7 +42,7 @@ MOST_TRIES = 3  # attempts to make one run, if each is invalid
 SPARE, ROUND_S = 1.1, 5  # a proposed run time has a tenth more messages than needed, and is a multiple of 5 s
 AROUND_A_RUN_S = 25.0  # to start brokers, drain and stop brokers: about this long for three brokers
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 Place = tuple[ComparisonSession, Slot]
 
 
@@ -164,7 +164,7 @@ def duration_s(arms: list[dict[str, Any]], missing: int) -> float:
     return missing * (sum(each_s) / len(each_s) + AROUND_A_RUN_S)
 
 
-def make(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
+def make(sessions: Sequence[ComparisonSession], print_line: PrintLine) -> list[Path]:
     """Make the missing runs, and return the folders of all runs by session, with the first arm first in each block.
 
     Raises ValueError, for example if another process is making them.
@@ -172,18 +172,20 @@ def make(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
     with ExitStack() as locks:
         for session in sessions:
             locks.enter_context(lock_session(session.folder))
-        return _all_made(sessions, say)
+        return _all_made(sessions, print_line)
 
 
-def _all_made(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
+def _all_made(sessions: Sequence[ComparisonSession], print_line: PrintLine) -> list[Path]:
     invalid, times = Counter[Place](), RunTimes()
     while True:
         for session in sessions:
-            _make_missing(session, sessions, invalid, times, say)
+            _make_missing(session, sessions, invalid, times, print_line)
         runs = _usable_runs(sessions)
         unanalysed = [run for run in runs.values() if not run.is_analysed]
         if unanalysed:
-            say(f"all runs are complete; {counted(len(unanalysed), 'run')} will be analysed in one Spark session")
+            print_line(
+                f"all runs are complete; {counted(len(unanalysed), 'run')} will be analysed in one Spark session"
+            )
             analyse(unanalysed, None)
         for run in unanalysed:
             if not run.is_analysed:
@@ -191,7 +193,7 @@ def _all_made(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
                 raise UserError(f"{run.path}: cannot be analysed (see above): {again}")
         after = _usable_runs(sessions)
         for place in runs.keys() - after.keys():
-            _note_invalid(place, runs[place], invalid, say)
+            _note_invalid(place, runs[place], invalid, print_line)
         if len(after) == len(runs):
             return [after[place].path for place in sorted(after, key=lambda place: _in_order(sessions, place))]
 
@@ -210,7 +212,7 @@ def _make_missing(
     sessions: Sequence[ComparisonSession],
     invalid: Counter[Place],
     times: RunTimes,
-    say: Say,
+    print_line: PrintLine,
 ) -> None:
     slots = list(session.slots())
     run_counts = [planned.run_count for planned in sessions]
@@ -220,7 +222,7 @@ def _make_missing(
         slot = missing[0]
         log = session.folder / "logs" / f"{slot.block:02}-{slot.order:02}.log"
         this_run = f"run {earlier + slots.index(slot) + 1} of {all_runs}: {scenario}{slot}"
-        say(this_run)
+        print_line(this_run)
         folders_before, began_s = _folders(session), time.monotonic()
         under_way = partial(_under_way(session, sessions, times).line, this_run)
         with log.open("w", encoding="utf-8") as output, live_line(under_way):
@@ -232,7 +234,7 @@ def _make_missing(
         if not new_runs or (status == CANNOT_RUN and not too_late):
             raise UserError(f"{slot}: {_last_words(log.read_text(encoding='utf-8', errors='replace'))}; see {log}")
         if slot not in session.usable_runs():
-            _note_invalid((session, slot), new_runs[-1], invalid, say)
+            _note_invalid((session, slot), new_runs[-1], invalid, print_line)
             continue
         took_s = time.monotonic() - began_s
         times.add(session.name, slot.value, took_s)
@@ -242,7 +244,7 @@ def _make_missing(
             first_results(new_runs[-1].read_run()),
             f"{end_text(left_s, datetime.now())} without the analysis" if left_s else "",
         )
-        say(f"  {'; '.join(filter(None, parts))}")
+        print_line(f"  {'; '.join(filter(None, parts))}")
 
 
 def _left_s(sessions: Sequence[ComparisonSession], times: RunTimes) -> float | None:
@@ -278,7 +280,7 @@ def _without_a_run(session: ComparisonSession) -> list[Slot]:
     return [slot for slot in session.slots() if slot not in runs]
 
 
-def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], say: Say) -> None:
+def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], print_line: PrintLine) -> None:
     """Report that a run is made again, up to a limit."""
     info = run.read_run()
     why = info.start_failure or why_invalid(run, info) or f"it ended as {info.state}"
@@ -286,7 +288,7 @@ def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], say:
     invalid[place] += 1
     if invalid[place] >= MOST_TRIES:
         raise UserError(f"{place[1]}: {MOST_TRIES} runs were {kind}; the last one is {run.path}: {why}")
-    say(f"  {kind}, so it will be repeated: {why}")
+    print_line(f"  {kind}, so it will be repeated: {why}")
 
 
 def _folders(session: ComparisonSession) -> set[Path]:

@@ -16,7 +16,7 @@ from brokerbench.stored_runs import analyse
 from records.rundir import RunDirectory
 from reports.parts.numbers import counted
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 FOLDER = "durability"
 ENOUGH_LOSSES = 3  # rounds with losses after which a cell's answer is known
 MOST_TRIES = 2  # attempts for a round whose run fails
@@ -38,7 +38,7 @@ def missing(rounds: Sequence[Round], wanted: int) -> list[int]:
 
 
 def make(
-    cells: Sequence[DurabilityCell], wanted: int, runs: Path, further: Sequence[str], say: Say
+    cells: Sequence[DurabilityCell], wanted: int, runs: Path, further: Sequence[str], print_line: PrintLine
 ) -> Mapping[DurabilityCell, list[Round]]:
     """Make the missing rounds of each cell, and return all rounds. ``further``: Locust options of every run.
 
@@ -51,15 +51,17 @@ def make(
             folder.mkdir(parents=True, exist_ok=True)
             locks.enter_context(lock_session(folder, ELSEWHERE))
             (folder / "overlay.yaml").write_text(cell.overlay, encoding="utf-8")
-        _Maker(folders, wanted, further, say).make_all()
+        _Maker(folders, wanted, further, print_line).make_all()
     return {cell: rounds_in(folder) for cell, folder in folders.items()}
 
 
 class _Maker:
     """Makes the missing rounds of cells, and analyses them in batches."""
 
-    def __init__(self, folders: Mapping[DurabilityCell, Path], wanted: int, further: Sequence[str], say: Say) -> None:
-        self._folders, self._wanted, self._further, self._say = folders, wanted, further, say
+    def __init__(
+        self, folders: Mapping[DurabilityCell, Path], wanted: int, further: Sequence[str], print_line: PrintLine
+    ) -> None:
+        self._folders, self._wanted, self._further, self._print_line = folders, wanted, further, print_line
         self._failed = Counter[tuple[DurabilityCell, int]]()
         self._took_s: list[float] = []
         self._left = 0
@@ -85,7 +87,7 @@ class _Maker:
 
     def _make(self, cell: DurabilityCell, number: int) -> None:
         left = f", about {self._left * sum(self._took_s) / len(self._took_s) / 60:.0f} min" if self._took_s else ""
-        self._say(f"{cell}: round {number} ({counted(self._left, 'round')} left{left})")
+        self._print_line(f"{cell}: round {number} ({counted(self._left, 'round')} left{left})")
         folder, began_s = self._folders[cell], time.monotonic()
         before = {run.path for run in runs_in(folder)}
         locustfile = as_typed(locustfile_of("durability", "durability"))
@@ -97,7 +99,7 @@ class _Maker:
         self._left -= 1
         if before == {run.path for run in runs_in(folder)}:
             self._failed[cell, number] += 1
-            self._say(f"  the run could not be made; see {log_path}")
+            self._print_line(f"  the run could not be made; see {log_path}")
 
     def _analyse(self) -> None:
         """Analyse runs that have no analysis yet, and report the result of each round."""
@@ -113,7 +115,7 @@ class _Maker:
             analyse([run for _, run in waiting], None, log)
         self._unreadable.update(run.path for _, run in waiting if not run.is_analysed)
         for cell, run in waiting:
-            self._say(f"  {cell}, {self._outcome(cell, run)}")
+            self._print_line(f"  {cell}, {self._outcome(cell, run)}")
 
     def _outcome(self, cell: DurabilityCell, run: RunDirectory) -> str:
         number = round_number(run)

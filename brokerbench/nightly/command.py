@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokerbench.compare.answer import require_folders
-from brokerbench.compare.making import Say
+from brokerbench.compare.making import PrintLine
 from brokerbench.compare.session import lock_session, progress
 from brokerbench.errors import sentence
 from brokerbench.interrupts import signals_interrupt
@@ -38,19 +38,19 @@ class NightRequest:
         return self.runs / f"nightly-{self.name}"
 
 
-def run_night(request: NightRequest, say: Say) -> Night:
+def run_night(request: NightRequest, print_line: PrintLine) -> Night:
     """Make the missing runs, check all gates, and write the files. Ctrl-C ends the process with status 130."""
     _check(request)
     planned = sessions(request.plan, request.folder)
     require_own(request.folder, planned)
     try:
         with signals_interrupt():
-            begin(request.path, request.plan, planned, say)
+            begin(request.path, request.plan, planned, print_line)
             with lock_session(request.folder, OWN_NIGHT):
-                return _judge(request, make_cells(planned, say), say)
+                return _judge(request, make_cells(planned, print_line), print_line)
     except KeyboardInterrupt:
         made_so_far = progress([comparison.session for comparison in planned])
-        say(f"stopped: {made_so_far}; the same command with --night {request.name} continues from here")
+        print_line(f"stopped: {made_so_far}; the same command with --night {request.name} continues from here")
         sys.exit(EXIT_STATUS["interrupted"])
 
 
@@ -72,29 +72,33 @@ def _check(request: NightRequest) -> None:
     require_folders(filter(None, (request.junit, request.markdown)))
 
 
-def _judge(request: NightRequest, cells: list[NightlyCell], say: Say) -> Night:
+def _judge(request: NightRequest, cells: list[NightlyCell], print_line: PrintLine) -> Night:
     runs = [run for cell in cells if cell.comparison for arm in cell.comparison.design.arms for run in arm.runs]
     environment = history.environment(runs[0].info) if runs else ""
     judged = night(request.name, request.path.name, cells, environment)
     past_nights = (
-        _history(request, cells, environment, say) if runs else history.NightlyHistory(history.SCHEMA.empty_table())
+        _history(request, cells, environment, print_line)
+        if runs
+        else history.NightlyHistory(history.SCHEMA.empty_table())
     )
     for path in write(judged, past_nights, NightFiles(request.folder, request.junit, request.markdown)):
-        say(str(path))
-    say(f"{judged.colour}: {answer(judged)}")
+        print_line(str(path))
+    print_line(f"{judged.colour}: {answer(judged)}")
     return judged
 
 
-def _history(request: NightRequest, cells: list[NightlyCell], environment: str, say: Say) -> history.NightlyHistory:
+def _history(
+    request: NightRequest, cells: list[NightlyCell], environment: str, print_line: PrintLine
+) -> history.NightlyHistory:
     """Return the history including this night. An unreadable history costs the trend, not the answer."""
     folder = request.history / environment
     try:
         before = history.read(folder)
         for path in before.damaged:
-            say(f"{path}: this file of the history could not be read; it stays there and is not used")
+            print_line(f"{path}: this file of the history could not be read; it stays there and is not used")
         if (added := history.append(folder, request.name, cells, before)) is not None:
-            say(str(added))
+            print_line(str(added))
         return history.NightlyHistory(history.read(folder).table, before.damaged)
     except (OSError, RunUnwritable) as error:
-        say(f"no history, so no trend: {sentence(error)}")
+        print_line(f"no history, so no trend: {sentence(error)}")
         return history.NightlyHistory(history.SCHEMA.empty_table())

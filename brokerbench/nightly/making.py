@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from brokerbench.compare.making import Say, check, duration_s, make
+from brokerbench.compare.making import PrintLine, check, duration_s, make
 from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, ComparisonSession, plan_session, require_free
 from brokerbench.errors import sentence
 from brokerbench.nightly.plan import TOPOLOGY, Benchmark, NightlyPlan, rejection_message
@@ -73,7 +73,7 @@ def require_own(folder: Path, night: Sequence[Planned]) -> None:
         raise ValueError(f"{folder}: this night began with another plan, or with other file contents: {OWN_NIGHT}")
 
 
-def begin(path: Path, plan: NightlyPlan, night: Sequence[Planned], say: Say) -> None:
+def begin(path: Path, plan: NightlyPlan, night: Sequence[Planned], print_line: PrintLine) -> None:
     """Check the options of every run, and report the runs that will be made. ``path``: the plan's path.
 
     Raises ValueError.
@@ -92,33 +92,35 @@ def begin(path: Path, plan: NightlyPlan, night: Sequence[Planned], say: Say) -> 
     needed, tests = needed_blocks(max(1, plan.tests)), counted(plan.tests, "gate")
     runs = sum(comparison.session.run_count for comparison in night)
     about = f", about {duration_text(took_s)} without the analysis" if took_s else ""
-    say(f"{counted(len(night), 'comparison')}, {counted(runs, 'run')}{about}")
+    print_line(f"{counted(len(night), 'comparison')}, {counted(runs, 'run')}{about}")
     if plan.tests:
-        say(
+        print_line(
             f"{tests} against the reference {plan.vary} {plan.reference}: "
             f"each needs {needed} blocks before it can fail or pass"
         )
         for comparison in night:
             if comparison.benchmark.relative and comparison.session.blocks < needed:
-                say(f"{comparison.name}: with {counted(comparison.session.blocks, 'block')} its gates stay undecided")
+                print_line(
+                    f"{comparison.name}: with {counted(comparison.session.blocks, 'block')} its gates stay undecided"
+                )
 
 
-def make_cells(night: Sequence[Planned], say: Say) -> list[NightlyCell]:
+def make_cells(night: Sequence[Planned], print_line: PrintLine) -> list[NightlyCell]:
     """Make the missing runs of every comparison. A comparison that fails does not stop the others."""
-    return [_cell(comparison, at, len(night), say) for at, comparison in enumerate(night, start=1)]
+    return [_cell(comparison, at, len(night), print_line) for at, comparison in enumerate(night, start=1)]
 
 
-def _cell(comparison: Planned, at: int, total: int, say: Say) -> NightlyCell:
-    say(f"comparison {at} of {total}: {comparison.name}")
+def _cell(comparison: Planned, at: int, total: int, print_line: PrintLine) -> NightlyCell:
+    print_line(f"comparison {at} of {total}: {comparison.name}")
     benchmark, outcome, trouble = comparison.benchmark, None, ""
     try:
         primary = tuple(dict.fromkeys(gate.metric.path for gate in benchmark.relative))
         (outcome,) = compare_runs(
-            ComparisonInput(tuple(make([comparison.session], say)), primary, SAME_WITHIN, allow_unlike=False)
+            ComparisonInput(tuple(make([comparison.session], print_line)), primary, SAME_WITHIN, allow_unlike=False)
         )
     except (UserError, OSError) as error:
         trouble = sentence(error)
-        say(f"  {trouble}")
+        print_line(f"  {trouble}")
     scenario = Path(benchmark.scenario).stem
     return NightlyCell(
         scenario,

@@ -97,7 +97,7 @@ class Receiving:
             return None
         (link, raw), number = come, next(self._numbers)
         self._unacknowledged[number] = transfer
-        return partial(self._tell, self._inlets[link], raw, received_ns, number)
+        return partial(self._deliver, self._inlets[link], raw, received_ns, number)
 
     def on_flow(self, link: Receiver) -> Call | None:
         return None if link.credit > link.queued else self._inlets[link.name].on_drained
@@ -105,7 +105,7 @@ class Receiving:
     def on_gone(self) -> None:
         self._unacknowledged.clear()
 
-    def _tell(self, inlet: _Inlet, raw: bytes, received_ns: int, number: int) -> None:
+    def _deliver(self, inlet: _Inlet, raw: bytes, received_ns: int, number: int) -> None:
         if not self._wire.reason:
             inlet.on_message(inlet.read(raw), received_ns, number)
 

@@ -141,7 +141,7 @@ class Sending:
             return partial(self._end_special, then)
         outcome, reason = outcome_of(transfer)
         engine.settle(transfer)
-        return partial(self._tell, tag, outcome, at_ns, reason)
+        return partial(self._report_outcome, tag, outcome, at_ns, reason)
 
     def on_credit(self) -> None:
         for outlet in self._outlets.values():
@@ -151,17 +151,17 @@ class Sending:
         self._all_settled.set()
         self.on_credit()
 
-    def _tell(self, tag: str, outcome: Outcome, at_ns: int, reason: str) -> None:
+    def _report_outcome(self, tag: str, outcome: Outcome, at_ns: int, reason: str) -> None:
         if tag in self._unsettled:
             self._on_settled(self._unsettled.pop(tag), outcome, at_ns, reason)
-        self._tell_if_all_settled()
+        self._notify_if_settled()
 
     def _end_special(self, then: Call | None) -> None:
         if then is not None:
             then()
-        self._tell_if_all_settled()
+        self._notify_if_settled()
 
-    def _tell_if_all_settled(self) -> None:
+    def _notify_if_settled(self) -> None:
         if not self._unsettled and not self._special:
             self._all_settled.set()
 

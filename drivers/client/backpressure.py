@@ -114,12 +114,12 @@ class BlockedDetector:
         """Stop waiting for answers, as the connection or the producer is gone."""
         since_ns, self._since_ns = self._since_ns, None
         if since_ns is not None:
-            self._tell(self._broker, since_ns, at_ns, NO_ANSWER)
+            self._report(self._broker, since_ns, at_ns, NO_ANSWER)
 
     def on_written(self, broker: str, began_ns: int, ended_ns: int) -> None:
         """Note that a message was written that needs no answer."""
-        self._tell(broker, began_ns, ended_ns, WRITE_WAITED)
+        self._report(broker, began_ns, ended_ns, WRITE_WAITED)
 
-    def _tell(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
+    def _report(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
         if ended_ns - began_ns >= BLOCKED_AFTER_NS:
             self._on_blocked(broker, began_ns, ended_ns, reason)

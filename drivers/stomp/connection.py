@@ -265,15 +265,15 @@ class StompConnection:
             self._settle_send(receipt, Outcome.ACKED, at_ns, "")
         elif receipt.startswith(PREFIX):
             self._transactions.on_receipt(receipt, at_ns)
-            self._tell_if_all_settled()
+            self._notify_if_settled()
         elif pending := self._asked.pop(receipt.decode(), None):
             pending.give(at_ns)
 
     def _settle_send(self, receipt: bytes, outcome: Outcome, at_ns: int, why: str) -> None:
         self._on_settled(self._unsettled.pop(receipt), outcome, at_ns, why)
-        self._tell_if_all_settled()
+        self._notify_if_settled()
 
-    def _tell_if_all_settled(self) -> None:
+    def _notify_if_settled(self) -> None:
         if not self._open and not self._awaits_answers():
             self._all_settled.set()
 
@@ -292,7 +292,7 @@ class StompConnection:
             self._asked.pop(receipt).give(at_ns, refusal=words)
         elif receipt.encode().startswith(PREFIX):
             self._transactions.on_error(receipt.encode(), at_ns, words)
-            self._tell_if_all_settled()
+            self._notify_if_settled()
         elif (
             len(self._asked) == 1
             and not self._unsettled

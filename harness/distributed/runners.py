@@ -54,7 +54,7 @@ class ForkedRun:
         self._page = mmap.mmap(-1, PORT_STRUCT.size)
         self._parent = os.getpid()
 
-    def tell(self, port: int) -> None:
+    def publish_port(self, port: int) -> None:
         PORT_STRUCT.pack_into(self._page, 0, port)
 
     def wait_for_port(self) -> int:
@@ -112,9 +112,9 @@ def _create_master(
         except RPCError as error:
             raise UserError(_cannot_listen(error, master_bind_host, port)) from error
     except UserError as error:
-        forked_run.tell(NO_MASTER)
+        forked_run.publish_port(NO_MASTER)
         reject(error, processes)
-    forked_run.tell(master.server.port)
+    forked_run.publish_port(master.server.port)
     return master
 
 

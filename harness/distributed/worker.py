@@ -133,7 +133,7 @@ class WorkerDuty:
         self._stalls.start()
         if data["realtime"]:
             self._priority = with_priority(self._session)
-        gevent.spawn(self._keep_telling, self._session)
+        gevent.spawn(self._keep_reporting, self._session)
         gevent.spawn(self._keep_sampling, self._session)
 
     def _send_events(self, process: str, table: str, messages: bytes) -> None:
@@ -143,11 +143,11 @@ class WorkerDuty:
         """Return a listener that does nothing while there is no session."""
         return lambda data: act(self._session, data) if self._session else None
 
-    def _keep_telling(self, session: Session) -> None:
-        told = 0
+    def _keep_reporting(self, session: Session) -> None:
+        reported = 0
         while self._session is session:
-            if session.tally.figures.counting and told != (own := len(session.own_schedules)):
-                told = own
+            if session.tally.figures.counting and reported != (own := len(session.own_schedules)):
+                reported = own
                 self._runner.send_message("bb_schedules", messages.schedules(session.own_schedules))
             self._report(session)
             time.sleep(TALLY_EVERY_S)

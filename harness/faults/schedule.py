@@ -193,7 +193,7 @@ class FaultSchedule:
         return error
 
     def _happen(self, fault: Fault, moments: Moments) -> str | None:
-        self._say(fault, "requested")
+        self._log(fault, "requested")
         if fault.joins:
             self._not_joined.discard(fault.target)
         if fault.changes_state and fault.in_effect(self._probe):
@@ -204,7 +204,7 @@ class FaultSchedule:
         if moments.effective_ns is None:
             error: str | None = f"it had no effect within {fault.effect_timeout_s:g} s"
         else:
-            self._say(fault, f"effective after {_since_s(moments.began_ns, moments.effective_ns)} s")
+            self._log(fault, f"effective after {_since_s(moments.began_ns, moments.effective_ns)} s")
             if fault.joins:
                 self._down.discard(fault.target)
             error = self._wait(fault)
@@ -235,7 +235,7 @@ class FaultSchedule:
         moments.restored_ns = self._measured(fault, fault.mended, fault.mended_timeout_s)
         if moments.restored_ns is None:
             return f"{fault.target} {fault.not_mended_as} within {fault.mended_timeout_s:g} s after it was mended"
-        self._say(fault, f"mended: {fault.mended_as} after {_since_s(moments.ended_ns, moments.restored_ns)} s")
+        self._log(fault, f"mended: {fault.mended_as} after {_since_s(moments.ended_ns, moments.restored_ns)} s")
         return None
 
     def _measured(self, fault: Fault, holds: Callable[[Probe], bool], timeout_s: float) -> int | None:
@@ -247,7 +247,7 @@ class FaultSchedule:
             time.sleep(fault.look_every_s)
         return time.perf_counter_ns()
 
-    def _say(self, fault: Fault, state: str) -> None:
+    def _log(self, fault: Fault, state: str) -> None:
         at_s = (time.perf_counter_ns() - self._load_began_ns) / NS_PER_S
         log.info("fault %s of %s, %.1f s into the load: %s", fault.kind, fault.target, at_s, state)
 

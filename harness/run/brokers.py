@@ -135,14 +135,14 @@ class BrokerEnvironment:
         for row in proof.round_trips:
             self._recorder.sample(*row)
 
-    def _started(self, tell: Callable[[], None], progress: Progress) -> None:
+    def _started(self, notify: Callable[[], None], progress: Progress) -> None:
         self._is_up = True
         if can(self.runtime.name, Capability.REACHES_RUNNING_BROKERS):
             own = OwnQueues(self.topology, self.runtime.management, queues_of(self._destinations), self._subscribers)
             own.require_unused(progress, may_empty=self._options.empty_queues)
         self._watch.begin()
         self._others.begin()
-        tell()
+        notify()
 
     def network(self) -> Network:
         """Return how the clients reach the brokers, with the user's failover options if any."""

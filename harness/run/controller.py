@@ -128,11 +128,11 @@ class RunController:
             self.recorder.start()
             for warning in self.info.warnings:
                 log.warning("%s", warning)
-            self._say(f"run {self.info.run_id}")
-            self._say(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
+            self._log(f"run {self.info.run_id}")
+            self._log(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
             use_java_clients(self.plan.options.client_version or "")
             self.brokers.up(
-                self._say,
+                self._log,
                 self.plan.exchanges,
                 started=lambda: self.run_record.ended("up"),
                 not_joined=self.faults.brokers_not_joined,
@@ -330,9 +330,9 @@ class RunController:
         if self.plan.options.analyse_later:
             self.exit_status = EXIT_STATUS[self._verdict_without_analysis()]
             return
-        status = jobs.analyse(self.directory, self.plan.options.spark_master, self._say)
+        status = jobs.analyse(self.directory, self.plan.options.spark_master, self._log)
         self.run_record.ended("analysis")
-        jobs.report(self.directory, self.plan.options.files, self._say)
+        jobs.report(self.directory, self.plan.options.files, self._log)
         self.run_record.ended("report")
         self.exit_status = status
         # run.json stays as the analysis read it, so that a second analysis has the same input
@@ -454,7 +454,7 @@ class RunController:
             self.run_record.warning(text)
             self.load.end(by_hand=True)
 
-    def _say(self, line: str) -> None:
+    def _log(self, line: str) -> None:
         log.info("%s", line)
 
 

@@ -73,8 +73,8 @@ class Load:
                 return
             if time.monotonic() - told_s >= TELL_EVERY_S:
                 told_s = time.monotonic()
-                self._tell(window, now_ns)
-            self._say(self._clients_off.line(self._load_generators.tally().losses, now_ns))
+                self._log_progress(window, now_ns)
+            self._log_line(self._clients_off.line(self._load_generators.tally().losses, now_ns))
             self._end_after_faults(window, now_ns)
             time.sleep(LOOK_EVERY_S)
 
@@ -186,7 +186,7 @@ class Load:
         self._load_generators.settle(window)
         self._faults.start(window.load_began_ns)
 
-    def _tell(self, window: Window, now_ns: int) -> None:
+    def _log_progress(self, window: Window, now_ns: int) -> None:
         done_s = (now_ns - window.load_began_ns) / NS_PER_S
         at_most = "" if self._plan.after_faults_s is None or self._end_is_fixed else "at most "
         ends_ns = window.load_ends_ns
@@ -196,7 +196,7 @@ class Load:
         tally = self._load_generators.tally()
         log.info("%s, sent %s, received %s", phase, f"{tally.sent:,}", f"{tally.received:,}")
 
-    def _say(self, line: str) -> None:
+    def _log_line(self, line: str) -> None:
         if line:
             log.info("%s", line)
 
@@ -245,7 +245,7 @@ class Load:
             self._run_record.problem(self._cut_short_by("code outside brokerbench"))
         if self._search and not self._search.over:
             self._run_record.warning("the search for the highest rate was not over when the load ended")
-        self._say(self._clients_off.last_line(self._load_generators.tally().losses))
+        self._log_line(self._clients_off.last_line(self._load_generators.tally().losses))
         now_ns = time.perf_counter_ns()  # messages that are due later are not expected
         self._load_generators.stop_producing()
         self._faults.end(load_was_aborted=bool(self._run_record.info.aborts))

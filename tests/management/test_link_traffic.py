@@ -15,10 +15,10 @@ from topologies.management.link_traffic import (
     KEEP_ALIVE_WANTED,
     RoundTrip,
     describe,
+    report_round_trips,
     round_trip,
     round_trip_rows,
     round_trips,
-    tell_round_trips,
     whole_run_rows,
 )
 from topologies.management.sampling import Row
@@ -100,7 +100,7 @@ def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() 
             def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
                 return door if link is one else ("127.0.0.1", 1)
 
-        rows = tell_round_trips(Half(), [one, silent_link], lines.append)
+        rows = report_round_trips(Half(), [one, silent_link], lines.append)
     assert [row.object for row in rows] == [one.name] * 3
     assert [line.partition(":")[0] for line in lines] == [
         "round trips over links measured",
@@ -112,14 +112,14 @@ def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() 
 def test_a_topology_whose_links_cannot_be_asked_has_neither_rows_nor_a_line(transport: str) -> None:
     links = build(f"source-and-sink(transport={transport!r})").links
     lines: list[str] = []
-    assert tell_round_trips(FakeProxies(("127.0.0.1", 1)), links, lines.append) == []
+    assert report_round_trips(FakeProxies(("127.0.0.1", 1)), links, lines.append) == []
     assert lines == []
 
 
 def test_brokers_that_went_down_meanwhile_are_told_link_by_link() -> None:
     links = build("two-one-way").links
     lines: list[str] = []
-    assert tell_round_trips(FakeProxies(("127.0.0.1", 1)), links, lines.append) == []
+    assert report_round_trips(FakeProxies(("127.0.0.1", 1)), links, lines.append) == []
     assert [line.partition(":")[0] for line in lines] == sorted(f"link {link.name!r}" for link in links)
 
 

@@ -161,8 +161,9 @@ class ProductManagement:
 
     ``queries``: the queries to a broker of a topology, by its name. ``link_end``: a broker's data on its link ends.
     ``missing``: one sentence per missing proof of a link, from the ends of all queried brokers. ``start_link`` and
-    ``stop_link`` start and stop the opener of a link, by the link's name and the opener's agent. ``give_up_pattern``: a pattern
-    of the text that the opener of a link, by the link's name, logs once it makes no more attempts; None if unknown.
+    ``stop_link`` start and stop the opener of a link, by the link's name and the opener's agent. ``give_up_pattern``: a
+    pattern of the text that the opener of a link, by the link's name, logs once it makes no more attempts; None if
+    unknown.
 
     If clients cannot browse, queues are browsed another way: by management with ``browse``, which returns every message
     on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose clients can browse, but not with this

@@ -161,7 +161,7 @@ def round_trips(proxies: Proxies, links: Iterable[Link]) -> tuple[dict[str, Roun
     return trips, sorted(silent)
 
 
-def tell_round_trips(proxies: Proxies, links: Iterable[Link], progress: Callable[[str], None]) -> list[Row]:
+def report_round_trips(proxies: Proxies, links: Iterable[Link], progress: Callable[[str], None]) -> list[Row]:
     """Measure the round trips, report the results and any failures to ``progress``, and return the rows."""
     trips, silent = round_trips(proxies, links)
     for line in ([describe(trips)] if trips else []) + silent:
