@@ -236,9 +236,9 @@ class _Flock(NoStatistics):
 
     def settled(self, settled: Settled) -> None:
         if settled.outcome is Outcome.FAILED:
-            self.refused(settled.destination, settled.broker, settled.reason)
+            self.on_rejected(settled.destination, settled.broker, settled.reason)
 
-    def refused(self, destination: str, broker: str, reason: str) -> None:
+    def on_rejected(self, destination: str, broker: str, reason: str) -> None:
         self._fail(f"broker {broker} refused the message to {destination}: {reason}")
 
 

@@ -123,7 +123,7 @@ def secured(plain: socket.socket, host: str, trust: Trust) -> TlsSocket:
     return tls
 
 
-def refused(broker_at: str, error: ssl.SSLError) -> DriverError:
+def handshake_error(broker_at: str, error: ssl.SSLError) -> DriverError:
     """Return the error for a failed handshake: a certificate does not improve by trying again."""
     if doubt := explain_untrusted(error):
         return Untrusted(f"{broker_at}: {doubt}")
@@ -139,7 +139,7 @@ def handshake_problem(broker_at: str, host: str, port: int, trust: Trust, timeou
     try:
         secured(socket.create_connection((host, port), timeout_s), host, trust).close()
     except ssl.SSLError as error:
-        return refused(broker_at, error)
+        return handshake_error(broker_at, error)
     except OSError:
         return None
     return None

@@ -34,7 +34,7 @@ from drivers.contract import (
     Redirected,
     Subscription,
 )
-from drivers.tls import refused
+from drivers.tls import handshake_error
 from topologies.model.endpoints import Credentials
 
 CLOSE_TIMEOUT_S = 5.0
@@ -117,7 +117,7 @@ class AmqpConnection:
 
     def _unreachable(self, error: OSError) -> DriverError:
         if isinstance(error, ssl.SSLError):
-            return refused(f"broker {self.broker} at {self._address}", error)
+            return handshake_error(f"broker {self.broker} at {self._address}", error)
         return self._failed(f"could not be reached: {error}")
 
     def _turned_away(self, username: str, refusal: str) -> DriverError:

@@ -289,7 +289,7 @@ class JavaClient:
             case "finished" if int(second) in self._finished:
                 self._finished[int(second)].give(event, str(first))
             case "message refused" if self._buffers:
-                self._buffers.statistics.refused(
+                self._buffers.statistics.on_rejected(
                     str(self._destinations[int(second)]), self.broker or self._last_broker, str(first)
                 )
             case "over":

@@ -49,7 +49,7 @@ from drivers.stomp.frames import (
 from drivers.stomp.stream import END, RawFrame
 from drivers.stomp.transactions import PREFIX, StompTransaction, StompTransactions
 from drivers.stomp.wire import StompWire
-from drivers.tls import refused
+from drivers.tls import handshake_error
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 
@@ -124,7 +124,7 @@ class StompConnection:
             self._wire.open(self._timeout_s)
             self._wire.write(hello)
         except ssl.SSLError as error:
-            raise refused(f"broker {self.broker} at {self._address}", error) from error
+            raise handshake_error(f"broker {self.broker} at {self._address}", error) from error
         except OSError as error:
             raise self._unreachable(f"could not be reached: {error}") from error
         if not connected.came.wait(max(0.0, deadline_s - time.monotonic())):

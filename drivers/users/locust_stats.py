@@ -79,7 +79,7 @@ class LocustStatistics:
     def connection_changed(self, client: int, event: str, at_ns: int) -> None:
         self._tally.losses.note(client, event, at_ns)
 
-    def refused(self, destination: str, broker: str, reason: str) -> None:
+    def on_rejected(self, destination: str, broker: str, reason: str) -> None:
         """Log it, once for each destination and broker; the records count all."""
         if (destination, broker) not in self._logged_refusals:
             self._logged_refusals.add((destination, broker))
@@ -107,7 +107,7 @@ class LocustStatistics:
         if (
             settled.outcome is Outcome.FAILED and settled.broker
         ):  # otherwise no broker was involved, and its producer reports why
-            self.refused(settled.destination, settled.broker, settled.reason)
+            self.on_rejected(settled.destination, settled.broker, settled.reason)
         error = None if settled.outcome in GOOD else DriverError(settled.outcome)
         ended_ns = settled.sent_ns if settled.settled_ns is None else settled.settled_ns
         self._fire("SEND", settled.destination, ended_ns - settled.sent_ns, settled.body_bytes, error)

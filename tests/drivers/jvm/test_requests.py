@@ -134,7 +134,7 @@ class FakeJvm(HubDouble):
     def sender(self, request: int, *_what: object) -> None:
         self.asked.append(request)
 
-    def refused(self, *refusal: str) -> None:
+    def on_rejected(self, *refusal: str) -> None:
         self.refusals.append(refusal)  # type: ignore[arg-type]
 
     def connection_changed(self, client: int, event: str, at_ns: int) -> None:
