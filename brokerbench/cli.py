@@ -42,7 +42,7 @@ DEFAULT = "latency p99; the longest outage if faults cut clients off"
 FORMS = ("hdr", "csv")
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
-SAME_WITHIN = NumberRange(min=0, max=100, min_open=True)  # per cent
+SAME_WITHIN = NumberRange(min=0, max=100, min_open=True)  # percent
 RUN = click.argument("run", metavar="RUN")
 
 

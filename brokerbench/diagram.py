@@ -24,7 +24,7 @@ class Entrance(DrawnClients):
 
 
 def diagram(topology: Topology) -> str:
-    """Return the SVG, with the report's light and dark colours."""
+    """Return the SVG, with the report's light and dark colors."""
     description = f"{len(topology.brokers)} brokers and {len(topology.links)} links; a dot marks a link's opener."
     svg = draw_network(_network(topology), ANCHOR, f"Topology {topology.name}", description)
     head, body = svg.split(">", 1)
@@ -55,8 +55,8 @@ def _edge(link: Link) -> Edge:
 
 
 def _style() -> str:
-    """Return the parts of the report's style sheet that this drawing uses, including the colours."""
+    """Return the parts of the report's style sheet that this drawing uses, including the colors."""
     css = files("reports").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    colours = css[: css.index("* {")].strip()
+    colors = css[: css.index("* {")].strip()
     rules = re.findall(r"^(?:\.[^\n]+)$", css, flags=re.MULTILINE)
-    return "\n".join([colours, OWN_STYLE, *(rule for rule in rules if rule.startswith(DRAWN))])
+    return "\n".join([colors, OWN_STYLE, *(rule for rule in rules if rule.startswith(DRAWN))])

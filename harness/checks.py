@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
-from records.checks import LABELLED, Check, label_of, labelled
+from records.checks import LABELED, Check, label_of, labeled
 from records.declared_types import fits
 from records.errors import UserError
 from records.figures import NEEDS, SCHEDULE, Need
@@ -201,9 +201,9 @@ def parse_check(text: str, *, name: str = "", present: Collection[Need] = NEEDS)
         raise UserError(f"{text!r}: the summary has no figure {metric!r}{close}")
     if why := _lacking(metric, present):
         raise UserError(f"{text!r}: {why}")
-    if label is not None and not metric.startswith(LABELLED):
-        raise UserError(f"{text!r}: only figures of {LABELLED[:-1]} can have a label in braces; leave {{{label}}} out")
-    path = metric if label is None else labelled(metric, label.strip())
+    if label is not None and not metric.startswith(LABELED):
+        raise UserError(f"{text!r}: only figures of {LABELED[:-1]} can have a label in braces; leave {{{label}}} out")
+    path = metric if label is None else labeled(metric, label.strip())
     return Check(name or text, path, **dict.fromkeys(BOUNDS[sign], parse_number(text, number, HOW)))
 
 

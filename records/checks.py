@@ -6,12 +6,12 @@ Checks are written to run.json, so the analysis of a stored run does not need th
 import re
 from dataclasses import dataclass
 
-LABELLED = "latency_ms.due_to_received."
+LABELED = "latency_ms.due_to_received."
 """The beginning of figures that can have a label."""
 _LABEL = re.compile(r"(.*)\{(.*)\}")
 
 
-def labelled(metric: str, label: str) -> str:
+def labeled(metric: str, label: str) -> str:
     """Return the figure of one consumer class or destination: ``latency_ms.due_to_received.p99{OrderConsumer}``."""
     return f"{metric}{{{label}}}"
 
@@ -24,7 +24,7 @@ def label_of(metric: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Check:
-    """``metric`` is a dotted path into summary.json, such as ``messages.lost``. A latency can have a `labelled` path.
+    """``metric`` is a dotted path into summary.json, such as ``messages.lost``. A latency can have a `labeled` path.
 
     The check passes if value <= at_most, >= at_least, < below and > above, for each bound that is set.
 

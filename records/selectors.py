@@ -1,6 +1,6 @@
 """Parses JMS message selectors, and decides which messages they match.
 
-    colour = 'red' AND (weight BETWEEN 1 AND 5 OR name LIKE 'a%')
+    color = 'red' AND (weight BETWEEN 1 AND 5 OR name LIKE 'a%')
 
 The brokers do the selecting. This module rejects a selector that does not parse before anything starts, and lets the
 analysis compute which messages each consumer should have received. A condition has three values: a comparison with a

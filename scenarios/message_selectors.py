@@ -22,22 +22,22 @@ from brokerbench import (
 class SelectorsProducer(ProducerUser):
     group = "producers"
     destination, body_bytes, durable = "queue://selectors", 1_024, True
-    # Brokers alternate between their links. If the colours alternated too, each colour would reach its link by chance.
-    properties: ClassVar = {"colour": ["red", "blue", "blue", "red", "blue", "red", "red", "blue"]}
+    # Brokers alternate between their links. If the colors alternated too, each color would reach its link by chance.
+    properties: ClassVar = {"color": ["red", "blue", "blue", "red", "blue", "red", "red", "blue"]}
     sends_per_second = 10
     fixed_count = 6
 
 
 class RedConsumer(ConsumerUser):
     group = "consumers"
-    destination, selector = "queue://selectors", "colour = 'red'"
+    destination, selector = "queue://selectors", "color = 'red'"
     stays = (Stay(place=1),)
     fixed_count = 2
 
 
 class BlueConsumer(ConsumerUser):
     group = "consumers"
-    destination, selector = "queue://selectors", "colour = 'blue'"
+    destination, selector = "queue://selectors", "color = 'blue'"
     stays = (Stay(place=2),)
     fixed_count = 2
 

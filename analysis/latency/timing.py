@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from records.checks import labelled
+from records.checks import labeled
 from records.faults import Outages, Recovery
 from records.figures import declared
 from records.latency import MEASURES, PERCENTILES, Latency, Regions, Timing, differs, tolerance_ms
@@ -111,7 +111,7 @@ def doubtful_labels(
     """
     cause = backlog.get(FROM_DUE, "")
     doubts = {
-        labelled(metric(FROM_DUE, figure), label): _doubt(
+        labeled(metric(FROM_DUE, figure), label): _doubt(
             FROM_DUE, figure, _value(latency, figure), _value(less_own, figure), clocks, cause
         )
         for label, (latency, less_own) in of_labels.items()

@@ -5,7 +5,7 @@ A run whose premises do not hold did not test its question.
 
 from collections.abc import Iterable, Mapping
 
-from records.checks import LABELLED, Check, label_of
+from records.checks import LABELED, Check, label_of
 from records.summary import CheckResult
 
 
@@ -32,7 +32,7 @@ def value_at(summary: Mapping[str, object], metric: str) -> float | None:
     figure: object = summary
     keys = path.split(".")
     if label:
-        figure, keys = _of_label(summary, label), [path.removeprefix(LABELLED)]
+        figure, keys = _of_label(summary, label), [path.removeprefix(LABELED)]
     for key in keys:
         if not isinstance(figure, Mapping) or key not in figure:
             return None

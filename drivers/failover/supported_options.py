@@ -49,7 +49,7 @@ class SupportedOptions:
             raise DriverError("; ".join(problems))
 
     def _openwire_only(self, uri: FailoverUri) -> Iterator[str]:
-        for name, own in self._not_honoured(uri):
+        for name, own in self._not_honored(uri):
             value = getattr(uri.options, own.name)
             if own.metadata["by"] == OPENWIRE and _asks(value, own.default):
                 yield (
@@ -58,14 +58,14 @@ class SupportedOptions:
                 )
 
     def _unlike(self, uri: FailoverUri) -> Iterator[str]:
-        for name, own in sorted(self._not_honoured(uri)):
+        for name, own in sorted(self._not_honored(uri)):
             if own.metadata["by"] != OPENWIRE:
                 yield (
                     f"failover option {name} is not supported by {self.protocol.upper()}: its client has nothing"
                     " like it; remove it"
                 )
 
-    def _not_honoured(self, uri: FailoverUri) -> Iterator[tuple[str, Field[Any]]]:
+    def _not_honored(self, uri: FailoverUri) -> Iterator[tuple[str, Field[Any]]]:
         for name, own in OPTION_FIELDS.items():
             if name in uri.explicit and self.protocol not in own.metadata["by"]:
                 yield name, own

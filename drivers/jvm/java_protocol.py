@@ -88,7 +88,7 @@ def refusals(uri: FailoverUri) -> Iterator[str]:
     """Yield a sentence for each of Core's own options that a client cannot fulfill, and for both kinds together."""
     for name, value in uri.core:
         if name in REFUSED:
-            yield f"option {name} is not honoured by CORE clients: {REFUSED[name]}; remove it"
+            yield f"option {name} is not honored by CORE clients: {REFUSED[name]}; remove it"
         elif rule := accepted_form(name, value):
             yield f"option {name}={value} of Core's is not valid; write {rule}"
     if uri.core and uri.explicit:

@@ -67,7 +67,7 @@ class ProducerUser(BrokerUser):
     """whether each message is a request: see [drivers.md](drivers.md#requests-and-replies)"""
     properties: ClassVar[Mapping[str, Values]] = {}
     """of each message, by name: one value, or several that messages cycle through. Message n (`seq`) has value n
-    modulo their number: `{"colour": ["red", "blue"]}`. Text, whole numbers, decimals or truth values; STOMP carries
+    modulo their number: `{"color": ["red", "blue"]}`. Text, whole numbers, decimals or truth values; STOMP carries
     only text"""
     time_to_live_s: ClassVar[float | None] = None
     """seconds after which no consumer receives a message any longer; `None`: never"""
@@ -266,7 +266,7 @@ class ConsumerUser(BrokerUser):
     prefetch: ClassVar[int] = 100
     """messages that a broker may send ahead"""
     selector: ClassVar[str | Sequence[str]] = ""
-    """which messages it receives, by their properties: `"colour = 'red' AND weight > 3"`. A list of selectors:
+    """which messages it receives, by their properties: `"color = 'red' AND weight > 3"`. A list of selectors:
     consumers of the class take them in rotation"""
     _own_selector: str | None = None
     durable_subscription: ClassVar[bool] = False

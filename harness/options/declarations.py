@@ -446,19 +446,19 @@ class Options:
     properties: str | None = option(  # JSON
         "--properties",
         LOAD,
-        'message properties as JSON; messages cycle through several values: \'{"colour": ["red", "blue"]}\'',
+        'message properties as JSON; messages cycle through several values: \'{"color": ["red", "blue"]}\'',
         sets="producers.properties",
         most_letters=100_000,
     )
-    """message properties as JSON; messages cycle through several values: `'{"colour": ["red", "blue"]}'`"""
+    """message properties as JSON; messages cycle through several values: `'{"color": ["red", "blue"]}'`"""
     selector: str | None = option(
         "--selector",
         LOAD,
-        "message selector of all consumer classes: \"colour = 'red'\"",
+        "message selector of all consumer classes: \"color = 'red'\"",
         sets="consumers.selector",
         most_letters=20_000,
     )
-    """message selector of all consumer classes: `"colour = 'red'"`"""
+    """message selector of all consumer classes: `"color = 'red'"`"""
     uris: str | None = option(
         "--uris",
         CLIENTS,

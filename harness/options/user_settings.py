@@ -216,12 +216,12 @@ def _at_least_one(user: type[ProducerUser]) -> int:
 
 
 def _parsed_properties(text: str) -> dict[str, list[str | int | float | bool]]:
-    """Parse ``{"colour": ["red", "blue"]}``, the JSON form of the user classes' attribute. Raises UserError."""
+    """Parse ``{"color": ["red", "blue"]}``, the JSON form of the user classes' attribute. Raises UserError."""
     try:
         return {name: list(values) for name, values in MessageProperties.parse(text).cycles}
     except ValueError as error:
         raise UserError(
-            f"""--properties {" ".join(text.split())}: {error}; write, for example, '{{"colour": ["red", "blue"]}}'"""
+            f"""--properties {" ".join(text.split())}: {error}; write, for example, '{{"color": ["red", "blue"]}}'"""
         ) from error
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from records.checks import labelled
+from records.checks import labeled
 from records.latency import PERCENTILES, Latency
 from records.percentiles import SHARES
 from records.summary import Summary
@@ -49,7 +49,7 @@ def _curve(label: str, latency: Latency, style: int, summary: Summary) -> Curve:
         points=tuple((fractions[name], value) for name, value in known),
         count=latency["count"],
         style=style,
-        doubtful=tuple(labelled(f"{FROM_DUE}.{name}", label) in doubtful for name, _ in known),
+        doubtful=tuple(labeled(f"{FROM_DUE}.{name}", label) in doubtful for name, _ in known),
     )
 
 
@@ -88,5 +88,5 @@ def by_label_table(summary: Summary) -> Table:
 def _rows(kind: str, latencies: Mapping[str, Latency], doubtful: Mapping[str, str]) -> Iterator[tuple[Cell, ...]]:
     for label, latency in latencies.items():
         figures = tuple(latency[name] for name in PERCENTILES)  # type: ignore[literal-required]
-        names = (title for name, title in PERCENTILES.items() if labelled(f"{FROM_DUE}.{name}", label) in doubtful)
+        names = (title for name, title in PERCENTILES.items() if labeled(f"{FROM_DUE}.{name}", label) in doubtful)
         yield kind, label, latency["count"], *figures, ", ".join(names)

@@ -76,10 +76,10 @@ def test_a_copy_of_one_queue_does_not_stand_for_that_of_another() -> None:
 
 
 def test_what_a_selector_keeps_on_a_virtual_topics_queue_is_unselected() -> None:
-    red = "colour = 'red'"
+    red = "color = 'red'"
     held = [of_queue(SHOP, 7, selector=red), of_queue(AUDIT, 8)]
-    colours = MessageProperties.of({"colour": ["red", "blue"]})
-    expectations = Expectations({ORDERS: SentTo(colours)}, {(ORDERS, SHOP): {red}, (ORDERS, AUDIT): {""}})
+    colors = MessageProperties.of({"color": ["red", "blue"]})
+    expectations = Expectations({ORDERS: SentTo(colors)}, {(ORDERS, SHOP): {red}, (ORDERS, AUDIT): {""}})
     sends = [send(seq, destination=ORDERS) for seq in range(4)]
     left = [leftover(seq, queue=name) for seq in (1, 3) for name in (SHOP, AUDIT)]
     receipts = [from_queue(name, seq, consumer) for seq in (0, 2) for name, consumer in ((SHOP, 7), (AUDIT, 8))]

@@ -59,7 +59,7 @@ def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_the
 
 def test_consumers_that_select_different_messages_have_no_even_share() -> None:
     rows, summary = divided_among(
-        ("orders", 1, "a", 90), ("orders", 2, "a", 10), selectors=("colour = 'red'", "colour = 'blue'")
+        ("orders", 1, "a", 90), ("orders", 2, "a", 10), selectors=("color = 'red'", "color = 'blue'")
     )
     assert [row["messages"] for row in rows] == [90, 10]
     assert summary == {"share": NOBODY, "idle": 0, "subscriptions": []}

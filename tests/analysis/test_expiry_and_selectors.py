@@ -13,7 +13,7 @@ from records.selectors import parse
 from tests.analysis.rows import MS, QUEUE, TOPIC, Row, frame, leftover, receipt, sample, send, subscription
 from tests.analysis.test_accounting import counted
 
-COLOURS = MessageProperties.of({"colour": ["red", "blue", "green"], "weight": [1, 2]})
+COLOURS = MessageProperties.of({"color": ["red", "blue", "green"], "weight": [1, 2]})
 LIVE = 1_000 * MS
 ENDED = 9_000 * MS
 OF_QUEUE, OF_TOPIC = (QUEUE, "orders"), (TOPIC, "")
@@ -108,11 +108,11 @@ def test_expired_messages_are_added_up_over_brokers_and_their_restarts() -> None
 
 def test_a_queues_message_that_no_selector_matches_is_expected_to_stay() -> None:
     expectations = Expectations(
-        {QUEUE: SentTo(COLOURS)}, {OF_QUEUE: {"colour = 'red'", "colour = 'blue' AND weight = 2"}}
+        {QUEUE: SentTo(COLOURS)}, {OF_QUEUE: {"color = 'red'", "color = 'blue' AND weight = 2"}}
     )
     held = [
-        subscription("orders", kind="queue", consumer=7, selector="colour = 'red'"),
-        subscription("orders", kind="queue", consumer=8, selector="colour = 'blue' AND weight = 2"),
+        subscription("orders", kind="queue", consumer=7, selector="color = 'red'"),
+        subscription("orders", kind="queue", consumer=8, selector="color = 'blue' AND weight = 2"),
     ]
     # 0 red 1 | 1 blue 2 | 2 green 1 | 3 red 2 | 4 blue 1 | 5 green 2
     receipts = [receipt(0, consumer=7), receipt(1, consumer=7)]
@@ -135,13 +135,13 @@ def test_a_queues_message_that_no_selector_matches_is_expected_to_stay() -> None
 
 
 def test_a_queue_with_a_consumer_without_a_selector_strands_what_is_left() -> None:
-    expectations = Expectations({QUEUE: SentTo(COLOURS)}, {OF_QUEUE: {"colour = 'red'", ""}})
+    expectations = Expectations({QUEUE: SentTo(COLOURS)}, {OF_QUEUE: {"color = 'red'", ""}})
     of_queue = counted([send(1)], [], leftovers=[leftover(1)], expectations=expectations)[QUEUE, "orders"]
     assert (of_queue["stranded"], of_queue["unselected"]) == (1, 0)
 
 
 def test_a_topics_subscription_is_owed_what_its_selector_matches_and_no_more() -> None:
-    selectors = {"a": "colour = 'red'", "b": "weight = 2", "c": ""}
+    selectors = {"a": "color = 'red'", "b": "weight = 2", "c": ""}
     expectations = Expectations({TOPIC: SentTo(COLOURS)}, {OF_TOPIC: {*selectors.values()}})
     held = [
         subscription(name, consumer=number, selector=selector)
@@ -161,8 +161,8 @@ def test_what_is_expected_is_read_from_the_settings_of_a_run() -> None:
     settings: dict[str, str | int | float | bool] = {"properties": str(COLOURS), "time_to_live_s": 1.5}
     users = (UserInfo("Selling", "producer", "producers", QUEUE, 1, settings),)
     info = RunInfo("r", "s", "t", "memory", "memory", users=users, phases=Phases(drain_ended_ns=5, browse_ended_ns=7))
-    expectations = Expectations.from_run(info, [(*OF_QUEUE, ""), (*OF_QUEUE, "colour = 'red'"), (*OF_TOPIC, "")])
+    expectations = Expectations.from_run(info, [(*OF_QUEUE, ""), (*OF_QUEUE, "color = 'red'"), (*OF_TOPIC, "")])
     assert expectations == Expectations(
-        {QUEUE: SentTo(COLOURS, 1_500_000_000)}, {OF_QUEUE: {"", "colour = 'red'"}, OF_TOPIC: {""}}, ended_ns=7
+        {QUEUE: SentTo(COLOURS, 1_500_000_000)}, {OF_QUEUE: {"", "color = 'red'"}, OF_TOPIC: {""}}, ended_ns=7
     )
     assert (expectations.selects, expectations.expires) == (True, True)

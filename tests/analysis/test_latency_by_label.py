@@ -12,7 +12,7 @@ from analysis.latency.timing import Clocks, doubtful_labels
 from analysis.latency.topic import LatencyTopic
 from analysis.run.checks import evaluate, value_at
 from records import parts
-from records.checks import Check, label_of, labelled
+from records.checks import Check, label_of, labeled
 from records.latency import MOST_LABELS, labels_of
 from records.run import UserInfo
 from records.writer import Recorder
@@ -96,8 +96,8 @@ def test_a_class_that_received_nothing_has_no_figures(tmp_path: Path) -> None:
 
 def test_a_percentile_of_too_few_messages_is_unknown_and_so_is_its_check(tmp_path: Path) -> None:
     summary = results(tmp_path, messages=900).summary | {"timing": {"doubtful": {}}}
-    assert value_at(summary, labelled(P99, "OrderConsumer")) is None
-    (result,) = evaluate([Check("c", labelled(P99, "OrderConsumer"), below=50)], summary)
+    assert value_at(summary, labeled(P99, "OrderConsumer")) is None
+    (result,) = evaluate([Check("c", labeled(P99, "OrderConsumer"), below=50)], summary)
     assert result["outcome"] == "unknown"
 
 
@@ -107,14 +107,14 @@ def test_a_percentile_of_too_few_messages_is_unknown_and_so_is_its_check(tmp_pat
 )
 def test_a_check_takes_the_figure_of_its_label(tmp_path: Path, label: str, outcome: str) -> None:
     summary = results(tmp_path).summary | {"timing": {"doubtful": {}}}
-    (result,) = evaluate([Check("c", labelled(P99, label), below=50)], summary)
+    (result,) = evaluate([Check("c", labeled(P99, label), below=50)], summary)
     assert result["outcome"] == outcome
 
 
 def test_only_the_label_whose_sends_were_late_is_doubtful(tmp_path: Path) -> None:
     doubtful = doubtful_labels(results(tmp_path, late_ns=60 * MS).latency_of_labels, Clocks())
     assert {label_of(name)[1] for name in doubtful} == {"SlowConsumer", TELEMETRY}
-    assert labelled(P99, "SlowConsumer") in doubtful
+    assert labeled(P99, "SlowConsumer") in doubtful
 
 
 def test_a_backlog_makes_every_label_doubtful(tmp_path: Path) -> None:
@@ -128,8 +128,8 @@ def test_a_backlog_makes_every_label_doubtful(tmp_path: Path) -> None:
 def test_the_whole_analysis_has_them_too(tmp_path: Path) -> None:
     """By Spark's plan, with a check in run.json on the slow class."""
     checks = (
-        Check("fast", labelled(P99, "OrderConsumer"), below=50),
-        Check("slow", labelled(P99, "SlowConsumer"), below=50),
+        Check("fast", labeled(P99, "OrderConsumer"), below=50),
+        Check("slow", labeled(P99, "SlowConsumer"), below=50),
     )
     directory = make(tmp_path, two_classes, replace(TWO, checks=checks))
     summary = quietly(directory.path)
@@ -144,5 +144,5 @@ def test_destinations_beyond_the_most_have_no_figures() -> None:
 
 
 def test_a_label_is_written_and_read_back() -> None:
-    assert label_of(labelled(P99, ORDERS)) == (P99, ORDERS)
+    assert label_of(labeled(P99, ORDERS)) == (P99, ORDERS)
     assert label_of(P99) == (P99, "")

@@ -163,7 +163,7 @@ class Idle:
     by_others: tuple[int, ...] = ()
     left_at: Mapping[int, str] = field(default_factory=dict)
     topic: bool = False
-    colour: str = ""
+    color: str = ""
 
 
 LATER, EARLIER, UNPROMISED = (1, 7_000.0, "acked"), (1, 3_000.0, "acked"), (1, 7_000.0, "unconfirmed")
@@ -179,10 +179,10 @@ IDLE = (
     Idle("a message of its topic came to others only", 1, (LATER,), by_others=(1,), topic=True),
     Idle("its topic had none any more", 0, (EARLIER,), by_others=(1,), topic=True),
     Idle("an unpromised message of its topic only reached others", 1, (UNPROMISED,), by_others=(1,), topic=True),
-    Idle("it selects red messages, and a blue one lies there", 0, (LATER,), left_at={1: "b"}, colour="red"),
-    Idle("it selects blue messages, and one lies there", 1, (LATER,), left_at={1: "b"}, colour="blue"),
+    Idle("it selects red messages, and a blue one lies there", 0, (LATER,), left_at={1: "b"}, color="red"),
+    Idle("it selects blue messages, and one lies there", 1, (LATER,), left_at={1: "b"}, color="blue"),
 )
-COLOURS = SentTo(MessageProperties.parse('{"colour": ["red", "blue"]}'))
+COLOURS = SentTo(MessageProperties.parse('{"color": ["red", "blue"]}'))
 
 
 def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it() -> None:
@@ -199,7 +199,7 @@ def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it()
             connection("connected", at=5_300, client=consumer, broker="b"),
             connection("ready", at=READY_AGAIN_MS, client=consumer, broker="b"),
         ]
-        kind, selector = "topic" if idle.topic else "queue", f"colour = '{idle.colour}'" if idle.colour else ""
+        kind, selector = "topic" if idle.topic else "queue", f"color = '{idle.color}'" if idle.color else ""
         subscriptions.append({**subscription("", consumer=consumer, kind=kind, selector=selector), **where, **mine})
         if idle.topic:
             subscriptions.append({**subscription("", consumer=OTHERS, kind=kind), **where, **theirs})
@@ -215,8 +215,8 @@ def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it()
         dict.fromkeys(selectors, COLOURS),
         {
             (name, name.removeprefix("queue://") if name.startswith("queue://") else ""): (
-                "colour = 'red'",
-                "colour = 'blue'",
+                "color = 'red'",
+                "color = 'blue'",
             )
             for name in selectors
         },

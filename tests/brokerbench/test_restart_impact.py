@@ -28,7 +28,7 @@ def test_a_mesh_reconfigures_every_broker_that_opens_a_link_to_the_new_one() -> 
     )
 
 
-def test_a_concentrators_edge_grows_without_a_restart_and_its_centre_does_not() -> None:
+def test_a_concentrators_edge_grows_without_a_restart_and_its_center_does_not() -> None:
     edges, centres = restart_impacts("concentrator(edges=2)")
     assert edges == RestartImpact("edges=3", ("edge-3",), (), ("centre-1", "centre-2", "edge-1", "edge-2"))
     assert centres == RestartImpact("centres=3", ("centre-3",), ("edge-1", "edge-2"), ("centre-1", "centre-2"))

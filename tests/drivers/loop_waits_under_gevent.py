@@ -72,10 +72,10 @@ def test_one_who_is_killed_while_it_waits_leaves_the_others_their_times(timer: D
     woken: list[int] = []
     due_ns = time.monotonic_ns() + 20 * MS
     gone = gevent.spawn(waits, timer, due_ns - 5 * MS, woken)
-    neighbour = gevent.spawn(waits, timer, due_ns, woken)
+    neighbor = gevent.spawn(waits, timer, due_ns, woken)
     gevent.sleep(0)
     gone.kill()
-    neighbour.join(timeout=20)
+    neighbor.join(timeout=20)
     assert woken == [due_ns]
 
 

@@ -126,9 +126,9 @@ def test_what_cannot_be_is_one_error_with_the_next_step_and_others_go_on(
     request_name: str, protocol: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     broker: Runtime = request.getfixturevalue("single_artemis" if protocol == "core" else "small")
-    neighbours, place = UserLoad(tmp_path, broker, protocol, [NAME]), queue("others")
-    neighbours.consume(neighbours.client("consumer"), place)
-    before = neighbours.produce(neighbours.client("producer"), place, 20)
+    neighbors, place = UserLoad(tmp_path, broker, protocol, [NAME]), queue("others")
+    neighbors.consume(neighbors.client("consumer"), place)
+    before = neighbors.produce(neighbors.client("producer"), place, 20)
     ask, sentence = ASKED[request_name]
     (tmp_path / "bad").mkdir()
     with pytest.raises(DriverError, match=sentence) as caught:
@@ -136,9 +136,9 @@ def test_what_cannot_be_is_one_error_with_the_next_step_and_others_go_on(
     assert "\n" not in str(caught.value)
     assert SECRET not in str(caught.value)
     before.join(60)
-    neighbours.produce(neighbours.client("producer"), place, 20).join(60)
-    until(lambda: neighbours.tally.received == 40)
-    assert {row["outcome"] for row in neighbours.tables()["sends"]} == {"acked"}
+    neighbors.produce(neighbors.client("producer"), place, 20).join(60)
+    until(lambda: neighbors.tally.received == 40)
+    assert {row["outcome"] for row in neighbors.tables()["sends"]} == {"acked"}
 
 
 def outcomes(sends: list[dict[str, Any]]) -> dict[int, list[str]]:

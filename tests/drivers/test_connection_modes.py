@@ -348,21 +348,21 @@ def test_users_of_a_rejected_connection_share_one_attempt() -> None:
 def test_a_destination_refused_to_one_user_leaves_the_others_theirs() -> None:
     pooled, settled = Pooled(), []
     pooled.network.refuse("queue://forbidden")
-    user, neighbour = pooled.users(2)
+    user, neighbor = pooled.users(2)
     user.open()
     with pytest.raises(Refused, match="queue://forbidden"):
         client(user).consumer(
             Subscription(Destination.parse("queue://forbidden")), number=user.number, run=RUN, on_receipt=print
         )
     user.close()
-    neighbour.open()
-    producer = client(neighbour).producer(
-        ORDERS, ProducerSettings(), number=neighbour.number, run=RUN, on_settled=settled.append
+    neighbor.open()
+    producer = client(neighbor).producer(
+        ORDERS, ProducerSettings(), number=neighbor.number, run=RUN, on_settled=settled.append
     )
     producer.send(0, 64, due_ns=0)
     eventually(lambda: bool(settled))
     assert settled[0].outcome == "acked"
-    neighbour.close()
+    neighbor.close()
     pooled.network.close()
 
 

@@ -178,8 +178,8 @@ def test_producers_and_consumers_of_one_group_share_connections_only_with_their_
     handles = [
         bench.session.pooled_client(role, "producers", "pooled") for role in ("producer", "producer", "consumer")
     ]
-    client, neighbour, consumer = (handle.client for handle in handles)
-    assert client is neighbour
+    client, neighbor, consumer = (handle.client for handle in handles)
+    assert client is neighbor
     assert consumer is not client
     bench.stop()
 

@@ -236,12 +236,12 @@ def test_a_consumer_that_may_fail_leaves_what_is_queued_to_the_others(bench_of: 
         may_fail, fixed_count = True, 2
 
     bench = bench_of(FailingOrders, FailingTakers, SelectiveGuests)
-    SelectiveGuests.selector = "colour ="  # brokers and the plan of a run reject this
+    SelectiveGuests.selector = "color ="  # brokers and the plan of a run reject this
     bench.go()
     assert bench.run.info.problems == ()
     (warning,) = bench.run.info.warnings
     assert warning.startswith(
         "2 of 2 users SelectiveGuests failed (may_fail), and the load went on without them. The first"
     )
-    assert "selector 'colour ='" in warning
+    assert "selector 'color ='" in warning
     assert len(bench.rows("receipts")) == 2 * EACH

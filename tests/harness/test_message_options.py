@@ -24,14 +24,14 @@ def test_options_set_message_properties_and_run_json_has_them() -> None:
 
 
 def test_consumers_of_a_class_take_its_selectors_in_turn() -> None:
-    Producer.properties, Consumer.selector = {"colour": ["red", "blue"]}, ("colour = 'red'", "")
+    Producer.properties, Consumer.selector = {"color": ["red", "blue"]}, ("color = 'red'", "")
     plan = make(scenario(), read(namespace(), scenario(), None))
-    assert plan.info.users[1].settings["selector"] == "colour = 'red' | "
+    assert plan.info.users[1].settings["selector"] == "color = 'red' | "
 
 
 def test_a_selector_of_a_class_may_match_no_message_if_it_asks_for_no_property() -> None:
-    Producer.properties = {"colour": ["red", "blue"]}
-    Consumer.selector = ("colour = 'red'", "FALSE", "colour IS NOT NULL")
+    Producer.properties = {"color": ["red", "blue"]}
+    Consumer.selector = ("color = 'red'", "FALSE", "color IS NOT NULL")
     assert make(scenario(), read(namespace(), scenario(), None))
 
 

@@ -41,7 +41,7 @@ def plan_of(*arguments: str) -> Plan:
 
 def test_a_control_character_or_half_of_a_surrogate_pair_is_in_no_property() -> None:
     with pytest.raises(ValueError, match="half of a surrogate pair"):
-        MessageProperties.of({"colour": ["red", "\udcff"]})
+        MessageProperties.of({"color": ["red", "\udcff"]})
 
 
 def test_heaps_beyond_the_machines_memory_cause_a_warning(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_each_subscriber_of_a_topic_has_to_take_all_of_it() -> None:
 
 
 def test_consumers_that_take_no_time_or_select_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OfTopic, "selector", "colour IS NULL")
+    monkeypatch.setattr(OfTopic, "selector", "color IS NULL")
     assert planned("--rate", "5000", users=(ToTopic, OfTopic))
     monkeypatch.setattr(OfTopic, "selector", "")
     assert planned("--rate", "5000", "--ttl", "1", users=(ToTopic, OfTopic))

@@ -43,7 +43,7 @@ def _example() -> dict[str, Any]:
     [
         ({"verdict": "perhaps"}, "'perhaps' is not one of"),
         ({"summary_version": 1}, "3 was expected"),
-        ({"colour": "red"}, "'colour' was unexpected"),
+        ({"color": "red"}, "'color' was unexpected"),
         ({"leftovers": None}, "None is not of type 'integer'"),
         ({"latency_ms": {"due_to_received": {**LATENCY, "p99": "fast"}}}, "'fast' is not of type 'number', 'null'"),
     ],

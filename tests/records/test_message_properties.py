@@ -13,10 +13,10 @@ values = st.lists(st.text("ab", min_size=1), min_size=1, max_size=9) | st.lists(
 
 
 def test_messages_take_the_values_of_a_property_in_turn() -> None:
-    properties = MessageProperties.of({"colour": ["red", "blue"], "weight": [1, 2, 3], "shop": "north"})
+    properties = MessageProperties.of({"color": ["red", "blue"], "weight": [1, 2, 3], "shop": "north"})
     assert properties.period == 6
-    assert [properties.of_message(number)["colour"] for number in range(4)] == ["red", "blue", "red", "blue"]
-    assert properties.of_message(8) == {"colour": "red", "weight": 3, "shop": "north"}
+    assert [properties.of_message(number)["color"] for number in range(4)] == ["red", "blue", "red", "blue"]
+    assert properties.of_message(8) == {"color": "red", "weight": 3, "shop": "north"}
 
 
 @given(st.dictionaries(st.sampled_from(["one", "two"]), values), st.integers(0, 10_000))
@@ -33,10 +33,10 @@ def test_properties_repeat_after_their_period_and_come_back_from_text(values: Ma
         ({"between": "x"}, "property 'between': a name has letters"),
         ({"JMSPriority": 9}, "property 'JMSPriority': brokers use this name themselves"),
         ({"priority": "high"}, "property 'priority': brokers use this name themselves"),
-        ({"colour": []}, "property colour has no value"),
-        ({"colour": ["red", 1]}, "property colour = .*: write only text, only numbers or only truth values"),
-        ({"colour": ""}, "property colour = '': text must have at least one character"),
-        ({"colour": None}, "property colour = None: write text"),
+        ({"color": []}, "property color has no value"),
+        ({"color": ["red", 1]}, "property color = .*: write only text, only numbers or only truth values"),
+        ({"color": ""}, "property color = '': text must have at least one character"),
+        ({"color": None}, "property color = None: write text"),
         ({"weight": float("nan")}, "property weight = nan: must be a finite number"),
         ({"weight": 2**63}, "must fit into 64 bits"),
         ({"a": range(31), "b": range(37)}, "the properties a, b repeat after 1,147 messages only; 1,000 is the most"),

@@ -14,22 +14,22 @@ from records.errors import UserError
 from records.message_properties import MessageProperties
 from records.selectors import parse
 
-MESSAGE: Mapping[str, Any] = {"colour": "red", "weight": 5, "size": 2.5, "urgent": True}
+MESSAGE: Mapping[str, Any] = {"color": "red", "weight": 5, "size": 2.5, "urgent": True}
 
 
 @pytest.mark.parametrize(
     "selector",
     [
-        "colour = 'red'",
-        "colour <> 'blue' AND weight >= 5",
-        "weight BETWEEN 5 AND 6 or colour = 'blue'",
+        "color = 'red'",
+        "color <> 'blue' AND weight >= 5",
+        "weight BETWEEN 5 AND 6 or color = 'blue'",
         "weight not between 6 and 7",
-        "colour IN ('green', 'red')",
-        "colour NOT IN ('green', 'blue')",
-        "colour LIKE 'r%'",
-        "colour LIKE '_e_'",
-        "colour NOT LIKE 'r!_d' ESCAPE '!'",
-        "missing IS NULL AND colour IS NOT NULL",
+        "color IN ('green', 'red')",
+        "color NOT IN ('green', 'blue')",
+        "color LIKE 'r%'",
+        "color LIKE '_e_'",
+        "color NOT LIKE 'r!_d' ESCAPE '!'",
+        "missing IS NULL AND color IS NOT NULL",
         "NOT (missing = 'red') OR urgent",
         "urgent = TRUE AND NOT (weight < 5 OR size > 2.5)",
         "2 * weight - 1 = 9 AND weight / 2 = 2",
@@ -44,15 +44,15 @@ def test_a_selector_that_is_true_of_a_message_matches_it(selector: str) -> None:
 @pytest.mark.parametrize(
     "selector",
     [
-        "colour = 'RED'",
-        "Colour = 'red'",  # property names are case-sensitive
+        "color = 'RED'",
+        "Color = 'red'",  # property names are case-sensitive
         "missing = 'red'",
         "NOT missing = 'red'",  # unknown, and so is its negation
         "missing <> 'red'",
         "missing LIKE '%'",
         "missing IN ('red')",
         "weight / 0 = 1",
-        "colour = 'red' AND weight > 5",
+        "color = 'red' AND weight > 5",
     ],
 )
 def test_a_selector_that_is_false_or_unknown_of_a_message_does_not_match(selector: str) -> None:
@@ -62,16 +62,16 @@ def test_a_selector_that_is_false_or_unknown_of_a_message_does_not_match(selecto
 @pytest.mark.parametrize(
     ("selector", "refusal"),
     [
-        ("colour = 'red", "at character 10: a quote is opened here and not closed; write ' where the text ends"),
-        ("colour = #red", "at character 10: '#red' is not allowed in a selector"),
-        ("colour = ", "at character 10: a property, a number or text in single quotes is expected, not its end"),
-        ("(colour = 'red'", "at character 16: \\) is expected, not its end"),
-        ("colour = 'red' weight", "at character 16: AND, OR or the end is expected, not 'weight'"),
-        ("colour = 'red' AND", "not its end"),
-        ("colour == 'red'", "at character 9"),
-        ('colour = "red"', "at character 10"),
-        ("colour IN ()", "text in single quotes is expected"),
-        ("colour NOT 'red'", "BETWEEN, IN or LIKE is expected"),
+        ("color = 'red", "at character 9: a quote is opened here and not closed; write ' where the text ends"),
+        ("color = #red", "at character 9: '#red' is not allowed in a selector"),
+        ("color = ", "at character 9: a property, a number or text in single quotes is expected, not its end"),
+        ("(color = 'red'", "at character 15: \\) is expected, not its end"),
+        ("color = 'red' weight", "at character 15: AND, OR or the end is expected, not 'weight'"),
+        ("color = 'red' AND", "not its end"),
+        ("color == 'red'", "at character 8"),
+        ('color = "red"', "at character 9"),
+        ("color IN ()", "text in single quotes is expected"),
+        ("color NOT 'red'", "BETWEEN, IN or LIKE is expected"),
         ("JMSPriority > 4", "JMSPriority is a JMS header; select by properties"),
         ("", "not its end"),
     ],
@@ -85,9 +85,9 @@ def test_a_selector_that_does_not_parse_is_refused_with_the_place(selector: str,
     ("selector", "refusal"),
     [
         ("weight = '5'", "5 and '5' cannot be compared"),
-        ("colour > 'a'", "only numbers have an order"),
+        ("color > 'a'", "only numbers have an order"),
         ("weight", "5 is not a condition"),
-        ("colour + 1 = 2", "'red' is not a number"),
+        ("color + 1 = 2", "'red' is not a number"),
         ("weight LIKE '5'", "5 is not text"),
     ],
 )
@@ -97,11 +97,11 @@ def test_a_comparison_of_unlike_values_is_an_error(selector: str, refusal: str) 
 
 
 def test_what_matches_is_told_for_each_message_of_a_period() -> None:
-    properties = MessageProperties.of({"colour": ["red", "blue"], "weight": [1, 2, 3]})
-    assert parse("colour = 'red' AND weight > 1").match_period(properties) == (False, False, True, False, True, False)
+    properties = MessageProperties.of({"color": ["red", "blue"], "weight": [1, 2, 3]})
+    assert parse("color = 'red' AND weight > 1").match_period(properties) == (False, False, True, False, True, False)
 
 
-texts, numbers = st.sampled_from(["colour", "shade", "missing"]), st.sampled_from(["weight", "size", "absent"])
+texts, numbers = st.sampled_from(["color", "shade", "missing"]), st.sampled_from(["weight", "size", "absent"])
 words = st.sampled_from(["'red'", "'blue'", "'r%'", "'it''s'"])
 amounts = st.integers(0, 4).map(str) | numbers
 simple = st.one_of(
@@ -126,9 +126,9 @@ conditions = st.recursive(
 
 
 @given(conditions, st.sampled_from(["red", "blue"]), st.integers(0, 4))
-@example("NOT colour = 'red' AND shade = 'red' OR weight > 1", "red", 0)
-def test_it_says_what_a_database_says_of_the_same_condition(condition: str, colour: str, weight: int) -> None:
-    message = {"colour": colour, "shade": "it's", "weight": weight, "size": 2}
+@example("NOT color = 'red' AND shade = 'red' OR weight > 1", "red", 0)
+def test_it_says_what_a_database_says_of_the_same_condition(condition: str, color: str, weight: int) -> None:
+    message = {"color": color, "shade": "it's", "weight": weight, "size": 2}
     row = ", ".join(
         f"{property_value!r} AS {name}" if isinstance(property_value, int) else "? AS " + name
         for name, property_value in message.items()
@@ -136,7 +136,7 @@ def test_it_says_what_a_database_says_of_the_same_condition(condition: str, colo
     with sqlite3.connect(":memory:") as database:
         database.execute("PRAGMA case_sensitive_like = ON")
         query = f"SELECT count(*) FROM (SELECT {row}, NULL AS missing, NULL AS absent) WHERE {condition}"
-        (answer,) = database.execute(query, (colour, "it's")).fetchone()
+        (answer,) = database.execute(query, (color, "it's")).fetchone()
     assert parse(condition).matches(message) is bool(answer)
 
 

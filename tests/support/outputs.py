@@ -5,7 +5,7 @@
 SET has a folder for each run. The runs of a comparison are below a folder `compare-…`. A folder `night-…` has a
 `plan.yaml` and, below `runs/`, the nights that were made of it. All is copied, and SET is not changed. The commands
 run inside OUT, so that no output contains its path. All their output is kept, including errors.
-``compare`` exits with status 1 if anything differs beyond `NORMALISED`.
+``compare`` exits with status 1 if anything differs beyond `NORMALIZED`.
 """
 
 import argparse
@@ -43,7 +43,7 @@ SCHEMAS = {"summary": "summary.json", "comparison": "comparison*.json", "nightly
 SESSIONS = 2  # of Spark at once: a single one leaves a third of two cores idle
 MUTATIONS, SEED = 2_000, 20_261_126
 MOST_LINES, MOST_LETTERS = 5, 300  # of the differences in a JSON file; of a reported line
-NORMALISED: tuple[tuple[str, str], ...] = (
+NORMALIZED: tuple[tuple[str, str], ...] = (
     (r"^analysis: started Spark \(\d+\.\d s\)$", "analysis: started Spark (TIME)"),
 )
 """Text that differs in every run: the pattern of a line, and its replacement."""
@@ -251,7 +251,7 @@ class PlantedComparison:
         if name.endswith(".json"):
             differences = _json_differences(json.loads(texts[0]), json.loads(texts[1]), ())
             return [*islice(differences, MOST_LINES)] or ["the same content in another form"]
-        ours, theirs = ([normalised(line) for line in text.split("\n")] for text in texts)
+        ours, theirs = ([normalized(line) for line in text.split("\n")] for text in texts)
         pairs = enumerate(zip([*ours, "(end)"], [*theirs, "(end)"], strict=False), start=1)
         return next(([f"line {at}: {_beside(a, b)}"] for at, (a, b) in pairs if a != b), [])
 
@@ -282,8 +282,8 @@ class PlantedComparison:
         return [f"of {before.num_rows} and {after.num_rows} rows {len(only[0])} and {len(only[1])} differ: {example}"]
 
 
-def normalised(line: str) -> str:
-    for pattern, text in NORMALISED:
+def normalized(line: str) -> str:
+    for pattern, text in NORMALIZED:
         line = re.sub(pattern, text, line)
     return line
 

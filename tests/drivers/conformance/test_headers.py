@@ -12,11 +12,11 @@ from tests.support.waiting import until
 @pytest.mark.smoke
 @pytest.mark.on_artemis("stomp-on-artemis", "amqp-on-artemis")  # each writes properties in a way of its own
 def test_each_consumer_gets_what_its_selector_matches_and_the_rest_stays(stage: Stage, connect: Connect) -> None:
-    orders, producer, reds, blues = queue("colours"), connect(), connect(), connect()
-    reds.listen(orders, selector="colour = 'red' AND size LIKE '_'")
-    blues.listen(orders, selector="colour = 'blue'")
-    for seq, (colour, size) in enumerate([("red", "S"), ("blue", "S"), ("green", "S"), ("red", "XL"), ("blue", "L")]):
-        producer.send(orders, body(seq), headers=MessageHeaders({"colour": colour, "size": size}))
+    orders, producer, reds, blues = queue("colors"), connect(), connect(), connect()
+    reds.listen(orders, selector="color = 'red' AND size LIKE '_'")
+    blues.listen(orders, selector="color = 'blue'")
+    for seq, (color, size) in enumerate([("red", "S"), ("blue", "S"), ("green", "S"), ("red", "XL"), ("blue", "L")]):
+        producer.send(orders, body(seq), headers=MessageHeaders({"color": color, "size": size}))
     assert reds.seqs(1) == [0]
     assert blues.seqs(2) == [1, 4]
     until(lambda: [message.body for message in stage.lying(orders)] == [body(2), body(3)])

@@ -12,12 +12,12 @@ from tests.support.waiting import until
 
 @pytest.mark.smoke
 def test_consumers_of_a_queue_share_its_messages(connect: Connect) -> None:
-    orders, producer, consumer, neighbour = queue("shared"), connect(), connect(), connect()
+    orders, producer, consumer, neighbor = queue("shared"), connect(), connect(), connect()
     consumer.listen(orders, prefetch=1)
-    neighbour.listen(orders, prefetch=1)
+    neighbor.listen(orders, prefetch=1)
     producer.send(orders, *(body(seq) for seq in range(40)))
-    until(lambda: len(consumer.got) + len(neighbour.got) == 40)
-    assert sorted(reading.seq or 0 for reading in consumer.received(1) + neighbour.received(1)) == list(range(40))
+    until(lambda: len(consumer.got) + len(neighbor.got) == 40)
+    assert sorted(reading.seq or 0 for reading in consumer.received(1) + neighbor.received(1)) == list(range(40))
 
 
 @pytest.mark.smoke

@@ -81,7 +81,7 @@ def test_tls_is_an_option_to_core_whose_certificates_and_names_are_verified() ->
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_an_option_that_a_client_cannot_honour_is_refused_with_why(name: str) -> None:
     (problem,) = unsupported(uri(f"{name}=1"), "core")
-    assert problem.startswith(f"option {name} is not honoured by CORE clients: {REFUSED[name]}")
+    assert problem.startswith(f"option {name} is not honored by CORE clients: {REFUSED[name]}")
 
 
 @pytest.mark.parametrize("name", sorted(SUPPORTED))

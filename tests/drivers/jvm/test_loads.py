@@ -228,11 +228,11 @@ def test_a_selector_selects_and_leaves_the_rest_to_others(bench: JavaBench) -> N
 
 def test_messages_carry_their_properties_by_number_and_selectors_of_each_type_match(bench: JavaBench) -> None:
     prices = topic("properties")
-    selectors = ["colour = 'red'", "weight > 5000000000", "size = 2.5", "urgent = TRUE AND colour = 'green'"]
+    selectors = ["color = 'red'", "weight > 5000000000", "size = 2.5", "urgent = TRUE AND color = 'green'"]
     wanted = [receiving(bench, prices, selector=selector).number for selector in selectors]
     properties = MessageProperties.of(
         {
-            "colour": ["red", "blue", "green"],
+            "color": ["red", "blue", "green"],
             "weight": [5_000_000_000, 5_000_000_001],
             "size": [1.5, 2.5],
             "urgent": [True, False],

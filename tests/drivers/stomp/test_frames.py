@@ -98,14 +98,14 @@ def test_artemis_is_told_the_type_of_a_destination() -> None:
 
 
 def test_properties_priority_and_the_time_of_expiry_are_headers_of_a_send() -> None:
-    message_headers = MessageHeaders({"colour": "red: dark"}, time_to_live_ms=5_000, priority=9)
+    message_headers = MessageHeaders({"color": "red: dark"}, time_to_live_ms=5_000, priority=9)
     before_ms = time.time_ns() // 1_000_000
     for head in (
         send_head(Outgoing(ORDERS, b"abc", False, None, message_headers)),
         transacted_head(Outgoing(ORDERS, b"abc", False, None, message_headers)) + b"\n",
     ):
         headers = parse_frame(head + b"abc").headers
-        assert (headers["colour"], headers["priority"], headers["destination"]) == ("red: dark", "9", "/queue/orders")
+        assert (headers["color"], headers["priority"], headers["destination"]) == ("red: dark", "9", "/queue/orders")
         assert 0 <= int(headers["expires"]) - before_ms - 5_000 < 10_000
 
 

@@ -56,7 +56,7 @@ def produce(user: ProducerUser, session: Session) -> None:
 def subscription(user: ConsumerUser, number: int, destination: Destination) -> Subscription:
     """Give a Choosy user an invalid selector. A scenario with it would be rejected before its start."""
     own = own_subscription(user, number, destination)
-    return replace(own, selector="colour =") if isinstance(user, Choosy) else own
+    return replace(own, selector="color =") if isinstance(user, Choosy) else own
 
 
 own_produce, own_subscription = ProducerUser._produce, ConsumerUser._subscription

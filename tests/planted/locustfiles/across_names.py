@@ -36,7 +36,7 @@ class Everywhere(ConsumerUser):
 
 class Ordering(ProducerUser):
     group, destination, sends_per_second, fixed_count = "producers", "topic://VirtualTopic.orders", 10, 1
-    properties: ClassVar[Mapping[str, Values]] = {"colour": ["red", "blue"]}
+    properties: ClassVar[Mapping[str, Values]] = {"color": ["red", "blue"]}
 
 
 class Shop(ConsumerUser):
@@ -45,7 +45,7 @@ class Shop(ConsumerUser):
 
 class Audit(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://Consumer.audit.VirtualTopic.orders", 1
-    selector = "colour = 'red'" if FILTERED else ""
+    selector = "color = 'red'" if FILTERED else ""
 
 
 class Watching(ConsumerUser):

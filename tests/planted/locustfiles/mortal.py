@@ -11,31 +11,31 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 
 class Mortal(ProducerUser):
     group, destination, fixed_count = "producers", "queue://mortal", 1
-    properties: ClassVar = {"colour": ["red", "blue"]}
+    properties: ClassVar = {"color": ["red", "blue"]}
     time_to_live_s = 4
 
 
 class Immortal(ProducerUser):
     group, destination, fixed_count = "producers", "queue://immortal", 1
-    properties: ClassVar = {"colour": ["red", "blue"]}
+    properties: ClassVar = {"color": ["red", "blue"]}
 
 
 class OneWay(ProducerUser):
     group, destination, fixed_count, durable = "producers", "queue://one-way", 1, False
-    properties: ClassVar = {"colour": ["red", "blue"]}
+    properties: ClassVar = {"color": ["red", "blue"]}
     time_to_live_s = 4
 
 
 class MortalConsumer(ConsumerUser):
-    group, destination, fixed_count, selector = "consumers", "queue://mortal", 1, "colour = 'red'"
+    group, destination, fixed_count, selector = "consumers", "queue://mortal", 1, "color = 'red'"
 
 
 class ImmortalConsumer(ConsumerUser):
-    group, destination, fixed_count, selector = "consumers", "queue://immortal", 1, "colour = 'red'"
+    group, destination, fixed_count, selector = "consumers", "queue://immortal", 1, "color = 'red'"
 
 
 class OneWayConsumer(ConsumerUser):
-    group, destination, fixed_count, selector = "consumers", "queue://one-way", 1, "colour = 'red'"
+    group, destination, fixed_count, selector = "consumers", "queue://one-way", 1, "color = 'red'"
 
 
 run(
