@@ -88,7 +88,7 @@ def expected_s(faults: Iterable[Fault]) -> float:
     return max((over_s for _, over_s in times_s(faults, EXPECTED_S)), default=0.0)
 
 
-def reason_too_long(faults: Sequence[Fault], load_s: float | None) -> str:
+def why_too_long(faults: Sequence[Fault], load_s: float | None) -> str:
     """Return why a rolling restart is not expected to fit into the load; '' if it is. Pure."""
     last_s = expected_s(fault for fault in faults if isinstance(fault, RestartInTurn))
     if load_s is None or last_s <= load_s:

@@ -12,7 +12,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.checks import parse_checks, read_checks, require_labels
 from harness.faults import Fault
 from harness.faults.away import absences
-from harness.faults.rolling_restart import earliest_s, expected_s, reason_too_long
+from harness.faults.rolling_restart import earliest_s, expected_s, why_too_long
 from harness.options.abort_conditions import parse_abort_conditions
 from harness.options.closed_loads import closed_refusals, is_closed, refuse_due_figures
 from harness.options.declarations import Options
@@ -245,9 +245,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))),
     )
     require_labels((*checks, *premises), info.users)
-    info = _with_warnings(
-        info, tuple(unserved_warnings(producing, consuming, options)), reason_too_long(faults, load_s)
-    )
+    info = _with_warnings(info, tuple(unserved_warnings(producing, consuming, options)), why_too_long(faults, load_s))
     after_faults_s = _after_faults_s(scenario, options) if faults else None
     if after_faults_s is not None:
         info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})
