@@ -191,12 +191,12 @@ def _reading_and_step(problem: str) -> tuple[str, str]:
 
 
 def priority(facts: Facts) -> Finding:
-    """Optional: only --priority realtime uses it."""
+    """Check what only --priority realtime needs; optional."""
     return Finding("real-time priority", OK, facts.priority_refused or "permitted: --priority realtime may be used")
 
 
 def disks(facts: Facts) -> Finding:
-    """Only --disks and power-loss need them."""
+    """Check what only --disks and power-loss need."""
     return Finding("disks of brokers", OK, facts.disks_refused or "possible: --disks and power-loss may be used")
 
 

@@ -90,7 +90,7 @@ def _alone(topology: Topology) -> Iterator[str]:
 
 
 def _row(names: Sequence[str]) -> str:
-    """``a-1 … a-4, b-1, b-2``: a numbered series is shown by its first and last name."""
+    """Return ``a-1 … a-4, b-1, b-2``: a numbered series is shown by its first and last name."""
     rows: list[list[str]] = []
     for name in names:
         if rows and _goes_on(rows[-1][-1], name):

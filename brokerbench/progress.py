@@ -39,12 +39,12 @@ class RunTimes:
 
 
 def duration_text(seconds: float) -> str:
-    """``84 s``, ``12 min``"""
+    """Return ``84 s`` or ``12 min``."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def end_text(left_s: float, now: datetime) -> str:
-    """``about 84 s left, until 13:45``, with the date if it is another day."""
+    """Return ``about 84 s left, until 13:45``, with the date if it is another day."""
     return f"about {duration_text(left_s)} left, until {_clock(left_s, now)}"
 
 

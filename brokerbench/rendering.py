@@ -42,7 +42,7 @@ def rendered(
 
 
 def _amazon_mq(topology: Topology) -> dict[str, str]:
-    """Raises `TopologyInvalid` for settings that Amazon MQ does not offer."""
+    """Render for Amazon MQ. Raises `TopologyInvalid` for settings that Amazon MQ does not offer."""
     templates = topology.product.amazon_mq
     if templates is None:
         offered = " and ".join(name for name, product in PRODUCTS.items() if product.amazon_mq)

@@ -117,7 +117,7 @@ def link_settings(link: Link) -> str:
 
 
 def _set(part: Any, left_out: set[str]) -> Iterator[str]:
-    """``prefetch_size=5``, ``mirror(sync=True)``, … for the fields of a value that are not in ``left_out``."""
+    """Yield ``prefetch_size=5``, ``mirror(sync=True)``, … for the fields of a value that are not in ``left_out``."""
     for field in fields(part):
         value = getattr(part, field.name)
         if field.name not in left_out and value != _default(field):

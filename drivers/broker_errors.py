@@ -93,7 +93,7 @@ def _out_of_reach(broker_at: str, problem: str, port: str) -> str:
 
 
 def ignore_outcome(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:
-    """An ``on_settled`` for browsers: nothing was sent that could be settled."""
+    """Do nothing: an ``on_settled`` for browsers, which send nothing that could be settled."""
 
 
 def retry_login(log_in: Callable[..., T], timeout_s: float) -> T:

@@ -29,7 +29,7 @@ class TlsSocket:
         self._sending = threading.Lock()  # held around writes, so that records are sent in order
 
     def shake_hands(self) -> None:
-        """Raises SSLError without TLS or trust, and OSError if the connection is lost."""
+        """Complete the TLS handshake. Raises SSLError without TLS or trust, and OSError if the connection is lost."""
         while True:
             try:
                 self._tls.do_handshake()

@@ -24,7 +24,7 @@ log = logging.getLogger("brokerbench")
 
 
 def report_exits(environment: Any) -> None:
-    """From now on, while this process takes part in a run, report greenlets that try to end the process."""
+    """Report greenlets that try to end the process, from now on, while this process takes part in a run."""
     hub = gevent.get_hub()
     handle_error_of_gevent = hub.handle_error
 
@@ -55,7 +55,7 @@ def exit_problem(error: BaseException, trace: TracebackType | None) -> str:
 
 
 def keep_status(environment: Any, status: Callable[[], int | None]) -> None:
-    """From now on, end the process with ``status`` if it is neither 0 nor None (no run).
+    """End the process with ``status`` from now on, if it is neither 0 nor None (no run).
 
     Otherwise a status from the user's code stays. Listeners of `quitting` and `quit` run after the run is over, so a
     status that they set or raise would override the status of the run.

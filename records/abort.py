@@ -46,7 +46,7 @@ class AbortCondition:
         return f"{self.sign} {self.limit:.10g}"
 
     def __str__(self) -> str:
-        """``latency_ms.due_to_received.p99 > 500 for 10s``"""
+        """Return ``latency_ms.due_to_received.p99 > 500 for 10s``."""
         return f"{self.figure} {self.rule}{f' for {self.for_s}s' if self.for_s else ''}"
 
 
@@ -65,7 +65,7 @@ class Abort:
     with_warm_up: bool = False
 
     def __str__(self) -> str:
-        """``the load was aborted after 12.0 s by --abort-on 'messages.failed > 0', as messages.failed was 3``"""
+        """Return ``the load was aborted after 12.0 s by --abort-on 'messages.failed > 0', as messages.failed was 3``"""
         what = "run was aborted in its warm-up" if self.in_warm_up else "load was aborted"
         value = f"{self.condition.figure} was {self.value:.6g}"
         return f"the {what} after {self.at_s:.1f} s by --abort-on '{self.condition}', as {value}"

@@ -73,7 +73,7 @@ class ClientSteps:
         return ClientSteps(tuple(steps), self.connect_ms, self.p99_ms)
 
     def __str__(self) -> str:
-        """``50@10s,100@10s,connect=2000,p99=500``."""
+        """Return ``50@10s,100@10s,connect=2000,p99=500``."""
         steps = ",".join(f"{step.clients}@{step.for_s}s" for step in self.steps)
         return f"{steps},connect={self.connect_ms:g},p99={self.p99_ms:g}"
 

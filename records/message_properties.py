@@ -52,7 +52,7 @@ class MessageProperties:
             raise ValueError("its lists are nested too deeply; a property has one value, or one list") from None
 
     def __str__(self) -> str:
-        """The properties as JSON; empty without properties."""
+        """Return the properties as JSON; empty without properties."""
         return json.dumps({name: list(values) for name, values in self.cycles}) if self.cycles else ""
 
     @property

@@ -100,7 +100,7 @@ def samples_by_method(profiles: Iterable[BrokerProfile]) -> Counter[str]:
 
 
 def write_profiles(directory: RunDirectory, profiles: Sequence[BrokerProfile]) -> None:
-    """Raises RunUnwritable."""
+    """Write profiles.json. Raises RunUnwritable."""
     text = json.dumps([asdict(profile) for profile in profiles], indent=1) + "\n"
     replace_whole(directory.path / FILE, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 

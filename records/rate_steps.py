@@ -53,7 +53,7 @@ class RateStep:
         return RateStep(self.from_per_s / producers, self.to_per_s / producers, self.for_s, self.rest)
 
     def __str__(self) -> str:
-        """``100..1000@60s``, exactly."""
+        """Return ``100..1000@60s``, with exact numbers."""
         ramp = "" if self.to_per_s == self.from_per_s else f"..{_number(self.to_per_s)}"
         return f"{_number(self.from_per_s)}{ramp}@{self.for_s}s"
 

@@ -43,7 +43,7 @@ class StoreAddress:
 
     @classmethod
     def parse(cls, text: str) -> "StoreAddress":
-        """Raises UserError with the rule that ``text`` violates, and the next step."""
+        """Parse a URI. Raises UserError with the rule that ``text`` violates, and the next step."""
         scheme, _, rest = text.partition("://")
         if scheme not in SCHEMES:
             raise UserError(f"runs are stored in S3 only; write {EXAMPLE}, or the name of a folder")
@@ -76,7 +76,7 @@ def missing_credentials(environ: Mapping[str, str]) -> str:
 
 
 def open_store(address: StoreAddress, environ: Mapping[str, str]) -> fs.FileSystem:
-    """Raises UserError if there are no credentials. Sends no request, except for the region of a bucket at Amazon."""
+    """Open a store, without a request except for the region of a bucket at Amazon. UserError without credentials."""
     if missing := missing_credentials(environ):
         raise UserError(missing)
     endpoint = _first(ENDPOINTS, environ)

@@ -126,7 +126,7 @@ def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: 
 
 
 def _encodings(schema: pa.Schema) -> dict[str, object]:
-    """Times and sequence numbers grow slowly, and names repeat: about 6 bytes per event."""
+    """Choose each column's encoding. Times and sequence numbers grow slowly, and names repeat: 6 bytes per event."""
     return {
         "use_dictionary": [field.name for field in schema if pa.types.is_string(field.type)],
         "column_encoding": {field.name: "DELTA_BINARY_PACKED" for field in schema if pa.types.is_integer(field.type)},

@@ -46,7 +46,7 @@ class AmqpTransaction:
             raise self._attachments.lost()
 
     def _on_provisional(self, number: int, transfer: Delivery, at_ns: int) -> Call | None:
-        """The broker accepted this message provisionally, or rejects it for good."""
+        """Handle the broker's answer: it has accepted this message provisionally, or rejects it for good."""
         reason = refusal(transfer)
         return partial(self.held.refuse, number, at_ns, reason) if reason else None
 

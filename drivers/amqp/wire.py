@@ -155,7 +155,7 @@ class AmqpWire:
         return bool(chunk)
 
     def _ended_by_engine(self) -> bool:
-        """The engine is closed: the connection is over once its last output is sent."""
+        """Whether the engine is closed: the connection is over once its last output is sent."""
         if self.flush():
             condition = self.transport.condition
             self.lose(f"{condition.name}: {condition.description}" if condition else "the broker closed the connection")

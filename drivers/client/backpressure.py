@@ -48,11 +48,11 @@ class Readiness:
         return f"Readiness(released {self._released_ns}, woke {self._woke_ns}, {self._late_ns} late)"
 
     def on_wake(self, due_ns: int, now_ns: int) -> None:
-        """The producer waited until this due time, and woke now."""
+        """Record that the producer waited until this due time, and woke now."""
         self._woke_ns, self._late_ns = now_ns, max(0, now_ns - due_ns)
 
     def released(self, at_ns: int) -> None:
-        """The brokers held the producer back until ``at_ns``. A time before the last one changes nothing."""
+        """Record that brokers held the producer back until ``at_ns``. A time before the last one changes nothing."""
         self._held(max(self._wrote_ns, self._woke_ns), at_ns)
 
     def _held(self, since_ns: int, until_ns: int) -> None:
@@ -63,7 +63,7 @@ class Readiness:
         self._held_until_ns = self._released_ns = until_ns
 
     def on_written(self, due_ns: int, began_ns: int, ended_ns: int) -> None:
-        """The write of this message took from ``began_ns`` to ``ended_ns``: a broker may have blocked it."""
+        """Record the write of this message, from ``began_ns`` to ``ended_ns``: a broker may have blocked it."""
         if ended_ns - began_ns >= LONG_WRITE_NS:
             self._held(began_ns, ended_ns)
         elif due_ns < self._held_until_ns:
@@ -100,12 +100,12 @@ class BlockedDetector:
         return f"BlockedDetector({'' if self._since_ns is None else f'with {self._broker} since {self._since_ns}'})"
 
     def on_send(self, broker: str, at_ns: int) -> None:
-        """Note the send of a message that the broker should answer."""
+        """Record the send of a message that the broker should answer."""
         if self._since_ns is None:
             self._broker, self._since_ns = broker, at_ns
 
     def on_answer(self, at_ns: int, *, awaits_more: bool) -> None:
-        """An answer came. ``awaits_more``: more are awaited."""
+        """Record an answer. ``awaits_more``: more are awaited."""
         awaited = self._since_ns is not None
         self.on_end(at_ns)
         self._since_ns = at_ns if awaits_more and awaited else None
@@ -117,7 +117,7 @@ class BlockedDetector:
             self._report(self._broker, since_ns, at_ns, NO_ANSWER)
 
     def on_written(self, broker: str, began_ns: int, ended_ns: int) -> None:
-        """Note that a message was written that needs no answer."""
+        """Record the write of a message that needs no answer."""
         self._report(broker, began_ns, ended_ns, WRITE_WAITED)
 
     def _report(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:

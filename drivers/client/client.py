@@ -230,7 +230,7 @@ class Client:
         return self._reconnector.usable(timeout_s)
 
     def broken(self, connection: ClientConnection, reason: str) -> None:
-        """That connection is gone. Only the first call for a connection counts."""
+        """Handle the loss of a connection. Only the first call for a connection counts."""
         self._reconnector.broken(connection, reason)
 
     def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:

@@ -22,7 +22,7 @@ NO_WORK = Work(0, 0)
 
 
 def kind_of(subscription: Subscription) -> str:
-    """``queue``, ``topic`` or ``durable_topic``."""
+    """Return ``queue``, ``topic`` or ``durable_topic``."""
     if subscription.destination.kind == "queue":
         return "queue"
     return "durable_topic" if subscription.durable_name else "topic"

@@ -129,28 +129,28 @@ class LoadStatistics(Protocol):
     """
 
     def settled(self, settled: Settled) -> None:
-        """An attempt has its outcome."""
+        """Count an attempt that has its outcome."""
 
     def received(self, received: Received) -> None:
-        """A message has arrived."""
+        """Count a message that has arrived."""
 
     def sends_recorded(self, rows: Any) -> None:
-        """Packed rows of ``sends`` were recorded."""
+        """Count packed rows of ``sends`` that were recorded."""
 
     def receipts_recorded(self, rows: Any) -> None:
-        """Packed rows of ``receipts`` were recorded."""
+        """Count packed rows of ``receipts`` that were recorded."""
 
     def foreign_received(self, destination: str, broker: str, beginning: bytes, body_bytes: int) -> None:
-        """A foreign message was received, whose row was passed to ``receipts_recorded``; not called for each one."""
+        """Show a foreign message whose row was passed to ``receipts_recorded``; not called for each such message."""
 
     def counted(self, begun: int, settled: int) -> None:
-        """``begun`` more messages were begun; ``settled`` more messages in packed rows got their final outcome."""
+        """Count ``begun`` more messages, and ``settled`` more messages in packed rows with their final outcome."""
 
     def on_rejected(self, destination: str, broker: str, reason: str) -> None:
-        """A broker refused a message; not called for each one."""
+        """Show why a broker rejected a message; not called for each rejected message."""
 
     def connection_changed(self, client: int, event: str, at_ns: int) -> None:
-        """A row of ``connections`` was recorded, for this client number."""
+        """Handle a row of ``connections`` that was recorded, for this client number."""
 
 
 class NoStatistics:
@@ -249,7 +249,7 @@ class LoadClient(Protocol):
         """
 
     def usable(self) -> Any:
-        """Raises DriverError once it will never be connected again. May wait until there is a connection."""
+        """Wait, if necessary, until there is a connection. Raises DriverError once there will never be one again."""
 
     def close(self) -> None:
         """Close: waits a limited time for answers. Sends without an answer by then are in doubt. Idempotent."""

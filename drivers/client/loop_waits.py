@@ -86,7 +86,7 @@ class LoopTurns:
         os.close(self._fd)
 
     def _turned(self) -> None:
-        """Called by gevent's loop. A greenlet that waits again is woken in the turn after this one."""
+        """Wake the greenlets of this turn; gevent's loop calls it. One that waits again is woken in the next turn."""
         woken, self._waiting = self._waiting, []
         self._watcher.stop()
         for waiter in woken:
@@ -97,7 +97,7 @@ _turns = OfProcess(LoopTurns)
 
 
 def let_others_run() -> None:
-    """Under gevent, wait until the other runnable greenlets had their turn; otherwise let other threads run."""
+    """Wait until the other runnable greenlets have run under gevent; otherwise let other threads run."""
     if (turns := _turns.get()) is not None:
         turns.wait()
     else:
@@ -151,7 +151,7 @@ class DueTimer:
         os.close(self._fd)
 
     def _expired(self) -> None:
-        """Called by gevent's loop shortly before the time has come. It switches to each greenlet directly."""
+        """Switch to each greenlet directly; gevent's loop calls it shortly before the time has come."""
         try:
             os.read(self._fd, 8)
         except BlockingIOError:
@@ -194,7 +194,7 @@ class SpinBudget:
         return LEAD_NS if self._left_ns >= LEAD_NS else 0
 
     def spent(self, early_ns: int) -> None:
-        """A greenlet was woken this early. It creates its message in a part of that time."""
+        """Record that a greenlet was woken this early. It creates its message in a part of that time."""
         self._left_ns -= early_ns
 
 

@@ -37,7 +37,7 @@ class ClientAccess(Protocol):
         closed."""
 
     def broken(self, connection: ClientConnection, reason: str) -> None:
-        """That connection is gone. Only the first call for a connection counts."""
+        """Handle the loss of a connection. Only the first call for a connection counts."""
 
     def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
         """Record that a broker accepted nothing from a producer between these times."""
@@ -168,7 +168,7 @@ class Producer(ScheduleLoop):
     # The client's calls to its producers, from its own thread.
 
     def give_up(self) -> int:
-        """Nothing will be sent again, so unanswered messages stay in doubt; return their number."""
+        """Leave unanswered messages in doubt, as nothing will be sent again; return their number."""
         return self._sweep(None, resend=False)
 
     def connection_lost(self, connection: ClientConnection) -> None:
@@ -272,7 +272,7 @@ class Producer(ScheduleLoop):
                 attempt.ready_ns = self._readiness.ready_ns(attempt.due_ns)
 
     def _wrote(self, attempts: list[SendAttempt], connection: ClientConnection, sent_ns: int, ended_ns: int) -> None:
-        """A write is over: note whether it waited for the broker, before its first byte or during the write."""
+        """Record whether a finished write waited for the broker, before its first byte or during the write."""
         if attempts[0].ready_ns < connection.credit_ns <= sent_ns:
             self._readiness.released(connection.credit_ns)
             self._note_ready(attempts)
@@ -291,7 +291,7 @@ class Producer(ScheduleLoop):
             return True
 
     def _await_answers(self, attempts: list[SendAttempt], connection: ClientConnection) -> None:
-        """From now on each of these attempts should be answered soon."""
+        """Expect an answer to each of these attempts from now on."""
         self._blocked_detector.on_send(connection.broker, attempts[0].sent_ns)
 
     def _no_longer_blocked(self, answer: BrokerAnswer) -> None:

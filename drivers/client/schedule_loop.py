@@ -126,6 +126,6 @@ class ScheduleLoop:
         return True
 
     def _make_room(self) -> None:
-        """One message less is in flight: wake the loop, if it waits for that."""
+        """Wake the loop if it waits for room, as one message less is in flight."""
         self._room_since_ns = self._room_since_ns or self._clock()
         self._room.set()

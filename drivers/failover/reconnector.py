@@ -55,7 +55,7 @@ class ReconnectedClient(Protocol):
         """Put the open sends on that connection in doubt."""
 
     def on_give_up(self) -> None:
-        """There will be no further connection."""
+        """Handle that there will be no further connection."""
 
     def record(self, event: ConnectionEvent) -> None:
         """Record a change of the client's connection."""
@@ -116,7 +116,7 @@ class Reconnector:
         )
 
     def broken(self, connection: ClientConnection, reason: str, cause: Cause | None = None) -> None:
-        """That connection is gone. Only the first call for it counts, and none while its client is closing."""
+        """Handle the loss of a connection. Only the first call for it counts, and none while its client is closing."""
         if not connection.leaving:
             self._broke(connection, reason, cause)
 
@@ -316,7 +316,7 @@ class Reconnector:
             time.sleep(0)  # no delay requested: still let others run
 
     def _end(self, reason: str) -> None:
-        """There will be no further connection. The first reason is kept."""
+        """End for good: there will be no further connection. The first reason is kept."""
         with self._changed:
             if self._over:
                 return

@@ -199,7 +199,7 @@ class JavaClient:
         subscribed(began_ns, address)
 
     def usable(self) -> None:
-        """Raises DriverError once it will never be connected again."""
+        """Raise DriverError once it will never be connected again."""
         if self._over:
             raise DriverError(self._over)
 

@@ -120,7 +120,7 @@ class JvmStallSampler:
         self._java: Any = None
 
     def start(self) -> None:
-        """Raises DriverError if the thread cannot be started."""
+        """Start the thread. Raises DriverError if it cannot be started."""
         self._number = self._hub.listen(lambda *_: self._take())
         self._java = self._hub.make("StallSampler", self._hub.java, self._number)
 
@@ -134,7 +134,7 @@ class JvmStallSampler:
         self._hub.forget(self._number)
 
     def _take(self) -> None:
-        """Called by the hub after a stall. The recorder of an abandoned run accepts no more rows."""
+        """Take the rows after a stall; the hub calls it. The recorder of an abandoned run accepts no more rows."""
         java = self._java
         if java is None:
             return

@@ -85,7 +85,7 @@ class Requests:
             on_late(event, *values)
 
     def end(self) -> None:
-        """No more answers will come: waiting callers get `ENDED`."""
+        """Give waiting callers `ENDED`, as no more answers will come."""
         for answer, _ in tuple(self._open.values()):
             answer.give(ENDED)
 

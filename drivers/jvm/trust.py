@@ -23,7 +23,7 @@ class CertificateDoubts:
         self._last = {server.address: "" for server in servers}
 
     def attempted(self, address: str, reason: str) -> None:
-        """``reason``: why the attempt failed; empty if it did not."""
+        """Record an attempt. ``reason``: why it failed; empty if it did not."""
         self._last[address] = reason if reason.startswith(DOUBTED) else ""
 
     def of_all(self) -> bool:

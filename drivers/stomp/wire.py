@@ -80,7 +80,7 @@ class StompWire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         self.start()
 
     def attempt_connection(self) -> None:
-        """Called by `start`: `open` has already connected."""
+        """Do nothing: `open` has already connected when `start` calls it."""
 
     def write(self, data: bytes) -> int:
         """Write whole frames; return the time (ns) just before. Raises ConnectionError if not all of it was written."""
@@ -274,14 +274,14 @@ class StompWire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         return chunk
 
     def process_frame(self, f: Frame, frame_str: bytes) -> None:
-        """Called by stomp.py's loop for each parsed frame."""
+        """Handle a parsed frame; stomp.py's loop calls it."""
         try:
             self._on_frame(f, self._received_ns)
         except Exception as error:
             self.lose(f"handling a {f.cmd} frame failed: {error!r}")
 
     def notify(self, frame_type: str, frame: Frame | None = None) -> None:
-        """Called by stomp.py's loop, which reports ``disconnected`` last."""
+        """Handle an event of stomp.py's loop, which reports ``disconnected`` last."""
         if frame_type == "disconnected":
             self._ended.set()
             self._on_gone(self.reason)

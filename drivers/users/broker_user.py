@@ -242,7 +242,10 @@ class BrokerUser(User, metaclass=SettingsMeta):
         client.open()
 
     def record_member(self, session: Session, number: int, connection: int | None) -> None:
-        """``number``: the user's number. ``connection``: the client's number; None if each message has a connection."""
+        """Record the user and its connection.
+
+        ``number``: the user's number. ``connection``: the client's number; None if each message has a connection.
+        """
         self._keep(_number=number)
         session.recorder.member(number, connection, self.group, self.role, type(self).__name__, session.clock())
         if connection is not None and connection != number:

@@ -55,12 +55,12 @@ class LiveFigures:
             self._counts[RECEIVED][bucket_of(latency_ns)] += 1
 
     def acked(self, due_ns: int, sent_ns: int, settled_ns: int) -> None:
-        """An attempt was confirmed."""
+        """Count a confirmed attempt."""
         if self._counts_due(due_ns):
             self._counts[SETTLED][bucket_of(settled_ns - sent_ns)] += 1
 
     def message_failed(self, due_ns: int) -> None:
-        """The first attempt of a message failed, after which no other follows."""
+        """Count a message whose first attempt failed, after which no other follows."""
         self.failed += self._counts_due(due_ns)
 
     def _counts_due(self, due_ns: int) -> bool:

@@ -74,7 +74,7 @@ class LiveLatency:
                 self.note(DUE, at_ns - latency_ns, latency_ns)
 
     def received_many(self, at_ns: Any, latencies_ns: Any) -> None:
-        """Messages were received: two arrays of integers, as in `note_many`."""
+        """Count received messages: two arrays of integers, as in `note_many`."""
         self.note_many(RECEIVED, at_ns, latencies_ns)
         if self._by_due:
             self.note_many(DUE, at_ns - latencies_ns, latencies_ns)

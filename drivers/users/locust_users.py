@@ -150,7 +150,7 @@ class ProducerUser(BrokerUser):
         return producer
 
     def _load(self, session: Session, number: int, producer: ScheduledProducer) -> None:
-        """Be ready, wait for the start, and keep the schedule to its end."""
+        """Report that the user is ready, wait for the start, and keep the schedule to its end."""
         progress, failed = self._begin(session, number), False
         if not isinstance(progress.schedule, ClosedSchedule):
             session.record_schedule(number, progress.schedule)
@@ -177,7 +177,7 @@ class ProducerUser(BrokerUser):
             session.tally.missed += unsent
 
     def _begin(self, session: Session, number: int) -> ScheduleProgress:
-        """Be ready, and wait for the start signal, which determines this user's schedule."""
+        """Report that the user is ready, and wait for the start signal, which determines this user's schedule."""
         self.report_ready(session)
         progress = ScheduleProgress(self._schedule(session, session.wait_go(), self.index(session), number))
         self._keep(_progress=progress)
@@ -338,7 +338,7 @@ class ConsumerUser(BrokerUser):
             client.close()
 
     def expects_messages(self) -> bool:
-        """Each subscriber of a topic must get every message from its subscription on, even if other users fail."""
+        """Whether it subscribes to a topic: each subscriber must get every message, even if other users fail."""
         return self._ready and self.destination.startswith("topic://")
 
     def _subscription(self, number: int, destination: Destination) -> Subscription:

@@ -35,7 +35,7 @@ class RealTimePriority:
         self._watch: gevent.Greenlet | None = None
 
     def start(self) -> None:
-        """Raises UserError if it is not permitted."""
+        """Raise this process's priority. Raises UserError if that is not permitted."""
         if why := why_refused():
             raise UserError(why)
         self._raise_all()

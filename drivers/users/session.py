@@ -300,7 +300,7 @@ class Session:
         self.tally.ready[user_class] += 1
 
     def record_schedule(self, producer: int, schedule: Schedule) -> None:
-        """For Locust's live statistics only: lets a consumer of this process compute latencies."""
+        """Store a schedule from which this process's consumers compute latencies for Locust's live statistics only."""
         self._planned_ns[producer] = schedule.planned_ns
         self.own_schedules[producer] = described(schedule)
 
@@ -369,7 +369,7 @@ class Session:
             schedule.set_load_times(window.load_began_ns, window.load_ends_ns)
 
     def change_rate(self, change: RateChange) -> None:
-        """Raises ValueError if the rate of the load was declared constant."""
+        """Change the rate of the load. Raises ValueError if it was declared constant."""
         for schedule in self._schedules:
             if not isinstance(schedule, SteppedSchedule):
                 raise ValueError("the rate of this load is constant, so it cannot be changed")

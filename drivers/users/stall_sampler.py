@@ -64,7 +64,7 @@ class StallSampler:
             self._called()
 
     def _called(self) -> None:
-        """Called by gevent's loop: a greenlet for it would take twice the CPU."""
+        """Take a sample; gevent's loop calls it, as a greenlet for it would take twice the CPU."""
         due_ns, self._last_ns = self._last_ns + PERIOD_NS, self._clock()
         if self._recorder.closed:  # also for an abandoned run
             self.stop()

@@ -88,12 +88,12 @@ def change_rate_in(data: Mapping[str, Any]) -> RateChange:
 
 
 def schedules(of_producers: Mapping[int, DescribedSchedule]) -> dict[str, Any]:
-    """The schedules of a worker's producers, by producer."""
+    """Return the message with the schedules of a worker's producers, by producer."""
     return {"schedules": [[producer, *schedule] for producer, schedule in of_producers.items()]}
 
 
 def schedules_in(data: Mapping[str, Any], ahead_ns: int = 0) -> dict[int, DescribedSchedule]:
-    """The schedules of another worker. ``ahead_ns``: by how much the reader's clock is ahead of that worker's."""
+    """Return the schedules of another worker. ``ahead_ns``: how far the reader's clock is ahead of that worker's."""
     described = {producer: DescribedSchedule(*parts) for producer, *parts in data["schedules"]}
     return {
         producer: schedule._replace(start_ns=schedule.start_ns + ahead_ns) for producer, schedule in described.items()

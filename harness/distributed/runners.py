@@ -88,7 +88,7 @@ Reject = Callable[[UserError, int | None], NoReturn]
 
 
 def secure(reject: Reject) -> None:
-    """Have Locust make the runners of this module.
+    """Make Locust create the runners of this module.
 
     ``reject`` ends a process that cannot be a master or a worker; it gets the reason and the value of ``--processes``.
     """
@@ -100,7 +100,7 @@ def secure(reject: Reject) -> None:
 def _create_master(
     environment: Environment, forked_run: ForkedRun, reject: Reject, master_bind_host: str, master_bind_port: int | None
 ) -> "SecuredMaster":
-    """Replacement for `Environment.create_master_runner`."""
+    """Replace `Environment.create_master_runner`."""
     processes = _options(environment).processes
     try:
         if master_bind_port is not None and not 0 < master_bind_port <= MOST_PORTS:
@@ -121,7 +121,7 @@ def _create_master(
 def _create_worker(
     environment: Environment, forked_run: ForkedRun, reject: Reject, master_host: str, master_port: int
 ) -> "SecuredWorker":
-    """Replacement for `Environment.create_worker_runner`."""
+    """Replace `Environment.create_worker_runner`."""
     options = _options(environment)
     environment.stats = RequestStats(use_response_times_cache=False)  # as Locust's own does
     try:

@@ -52,7 +52,7 @@ class Probe(Protocol):
         """Whether the brokers at both ends of the link show it as up."""
 
     def store_percent(self, broker: str) -> int | None:
-        """The used percentage of the broker's store limit; None if the broker does not report it."""
+        """Return the used percentage of the broker's store limit; None if the broker does not report it."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Fault(ABC):
 
     @classmethod
     def usage(cls) -> str:
-        """``kill(BROKER, at=S, for=S)``"""
+        """Return ``kill(BROKER, at=S, for=S)``."""
         return f"{cls.kind}({', '.join((cls.takes, 'at=S', *(f'{setting}=S' for setting in cls.seconds)))})"
 
     @classmethod

@@ -47,7 +47,7 @@ class RuntimeProbe:
         return not self._runtime.alive(broker) and not any(map(_accepts, self._endpoints(broker)))
 
     def frozen(self, broker: str) -> bool:
-        """True if the process cannot be seen, as the runtime has confirmed the stop."""
+        """Whether the process is frozen. True if it cannot be seen, as the runtime has confirmed the stop."""
         pid = self._runtime.pid(broker)
         try:
             return pid is None or psutil.Process(pid).status() == psutil.STATUS_STOPPED

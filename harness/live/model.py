@@ -26,7 +26,7 @@ class LiveModel:
             gevent.sleep(WATCH_EVERY_S)
 
     def last_moment(self) -> Moment | None:
-        """The rates and latencies of the last second; None if there are none yet."""
+        """Return the rates and latencies of the last second; None if there are none yet."""
         return self._history.moments[-1] if self._history.moments else None
 
     def shown(self, refusal: str = "") -> RunView:

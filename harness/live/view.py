@@ -46,7 +46,7 @@ class RunView:
 
 
 def view(snapshot: Snapshot | None, refusal: str = "") -> RunView:
-    """``refusal``: why the last start led to no run; '' if it did."""
+    """Return the view of a snapshot. ``refusal``: why the last start led to no run; '' if it did."""
     refused = (refusal,) if refusal else ()
     if snapshot is None:
         return RunView("", False, (("Phase", "no run yet: start one in Locust's form"),), (), refused)

@@ -57,7 +57,7 @@ def _parse(text: str) -> tuple[Fault, ...]:
 
 
 def _parse_one(text: str) -> tuple[Fault, ...]:
-    """Raises ValueError."""
+    """Parse one fault. Raises ValueError."""
     call = parse_call(text)
     kind = call.name if call else text.partition("(")[0].strip()
     if kind not in KINDS and KIND.fullmatch(kind):

@@ -336,7 +336,7 @@ class BrokerEnvironment:
         return record_held(where, abandoned, connector, self.runtime.credentials(), self._recorder, run_number)
 
     def _stop_links(self) -> None:
-        """Raises ManagementFailed."""
+        """Stop every link. Raises ManagementFailed."""
         for link in self.topology.links:
             with closing(Jolokia(self.runtime.management(link.opened_by.name))) as agent:
                 management_of(self.topology).stop_link(agent, link.name)

@@ -167,7 +167,7 @@ class OtherConsumers:
         nameless.update([consumer for consumer in others if not consumer.client_id], own_sockets)
 
     def _report(self, broker: str, others: Collection[BrokerConsumer]) -> None:
-        """``others``: consumers of other clients."""
+        """Report ``others``, the consumers of other clients."""
         if self._over.is_set():
             return
         for queue in sorted({consumer.queue for consumer in others}):

@@ -63,5 +63,5 @@ class RunRecord:
         self.update(warnings=(*self.info.warnings, text))
 
     def write(self) -> None:
-        """Raises RunUnwritable."""
+        """Write run.json. Raises RunUnwritable."""
         self.directory.write_run(self.info)

@@ -29,7 +29,7 @@ class BrowsingConnector(Protocol):
     """The part of a connector that browsing needs (drivers.contract.Connector)."""
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
-        """Every message on a queue, without taking it away. Raises `DriverError`."""
+        """Return every message on a queue, without consuming it. Raises `DriverError`."""
 
 
 class Managed(Protocol):
@@ -42,14 +42,14 @@ class BrowsedRuntime(Protocol):
     """The part of a runtime that browsing by another protocol needs (the same contract)."""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
-        """Raises KeyError, which names the broker's protocols, if there is none."""
+        """Return the broker's endpoint for a protocol. Raises KeyError, which names its protocols, if there is none."""
 
 
 class OtherProtocolBrowser:
-    """Browse by another protocol than the clients'."""
+    """Browses with another protocol than the clients'."""
 
     def __init__(self, runtime: BrowsedRuntime, connector: BrowsingConnector, protocol: str) -> None:
-        """``protocol``: the connector's."""
+        """``protocol``: the protocol of ``connector``."""
         self._runtime, self._connector, self._protocol = runtime, connector, protocol
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
@@ -167,7 +167,7 @@ class MemoryWatch:
         self._runtime = runtime
 
     def begin(self) -> None:
-        """There is nothing to sample."""
+        """Do nothing: there is nothing to sample."""
 
     def depths(self, broker: str) -> dict[str, int]:
         return self._runtime.queue_depths(broker)
@@ -183,4 +183,4 @@ class MemoryWatch:
         return {}
 
     def end(self) -> None:
-        """Nothing was begun."""
+        """Do nothing: nothing was begun."""
