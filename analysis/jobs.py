@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's default pool keeps freed memory, and the driver reads little
     try:
         if len(options.runs) == 1:
-            return _analyse_and_print(options.runs[0], options.master, _tell, options.event_log)
+            return _analyse_and_print(options.runs[0], options.master, _print_line, options.event_log)
         return _in_one_session(options.runs, options.master, options.event_log)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -203,9 +203,9 @@ def _in_one_session(runs: Sequence[Path | str], master: str | None, event_log: s
     statuses = []
     began_s = time.monotonic()
     with session(master, event_log, stored=any(isinstance(run, str) for run in runs)):
-        _tell(_line("started Spark", began_s))
+        _print_line(_line("started Spark", began_s))
         for number, run in enumerate(runs, start=1):
-            _tell(f"analysis: run {number} of {len(runs)}: {name_of(run)}")
+            _print_line(f"analysis: run {number} of {len(runs)}: {name_of(run)}")
             statuses.append(_analyse_and_print(run, master, lambda _line: None))
     return min(statuses, key=GRAVEST_FIRST.index)
 
@@ -213,7 +213,7 @@ def _in_one_session(runs: Sequence[Path | str], master: str | None, event_log: s
 def _analyse_and_print(run: Path | str, master: str | None, progress: Progress, event_log: str | None = None) -> int:
     """Analyse one run, print its verdict or the error, and return the exit status."""
     try:
-        summary = analyse(run, master, event_log=event_log, progress=progress, conclusion=_tell_verdict)
+        summary = analyse(run, master, event_log=event_log, progress=progress, conclusion=_print_verdict)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return CANNOT_ANALYSE
@@ -225,17 +225,17 @@ def _analyse_and_print(run: Path | str, master: str | None, progress: Progress, 
     return EXIT_STATUS[summary["verdict"]]
 
 
-def _tell_verdict(summary: Summary) -> None:
-    _tell(f"verdict: {summary['verdict']}")
+def _print_verdict(summary: Summary) -> None:
+    _print_line(f"verdict: {summary['verdict']}")
     for reason in summary["reasons"]:
-        _tell(f"  - {reason}")
+        _print_line(f"  - {reason}")
     if summary["offered_rate"]["note"]:
-        _tell(f"rate: {summary['offered_rate']['note']}")
+        _print_line(f"rate: {summary['offered_rate']['note']}")
     timing = summary["timing"]
-    _tell(f"timing: {timing['note'] or ('every latency figure is sound.' if timing['sound'] else NO_LATENCY)}")
+    _print_line(f"timing: {timing['note'] or ('every latency figure is sound.' if timing['sound'] else NO_LATENCY)}")
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     print(line, flush=True)
 
 

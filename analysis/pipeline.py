@@ -1,4 +1,4 @@
-"""The Spark plan of the analysis: parts of the events, their rows in all tables, the merged rows.
+"""Runs the analysis in Spark: tasks compute the rows of their parts for every table, and Spark merges these rows.
 
 Each task computes the rows of some parts with polars (`rows_of_parts`), and writes the long result tables. Spark groups
 the rows of all tasks by table and keys, and merges their figures. A histogram is one value. A window

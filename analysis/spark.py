@@ -168,7 +168,7 @@ def log_settings(event_log: str | None) -> dict[str, str]:
 
 
 def shared_classes() -> list[str]:
-    """The option of Java that maps `CLASSES`, if that file is there."""
+    """Return the Java option that uses the archive `CLASSES`, if that file exists."""
     return [f'"-XX:SharedArchiveFile={CLASSES}"'] if CLASSES.exists() else []
 
 

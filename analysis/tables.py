@@ -56,7 +56,7 @@ def merged(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by(*table.keys).agg(figures) if table.keys else rows.select(figures)
 
 
-def typed(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
+def cast_columns(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
     """Select and cast the columns of a table, in order."""
     return rows.select(pl.col(name).cast(kind) for name, kind in _polars_schema(table).items())
 
@@ -78,7 +78,7 @@ class MergedRows:
         """Add the rows of a part to all tables."""
         for name, rows_of in self._rows_of_part.items():
             waiting = self._waiting[name]
-            waiting.append(typed(MERGED_TABLES[name], rows_of(part)))
+            waiting.append(cast_columns(MERGED_TABLES[name], rows_of(part)))
             if sum(rows.height for rows in waiting[1:]) > max(_WAITING_ROWS, waiting[0].height // 2):
                 self[name]
 
@@ -179,8 +179,8 @@ def _unpacked(own_rows: pa.Table, name: str) -> pl.DataFrame:
     if table.is_histogram:
         kept = DISTRIBUTION if table.is_distribution else CELLS_OF
         figures = rows.select(*keys, pl.col(HISTOGRAM).struct.field(kept)).unnest(kept)
-        return figures if table.is_distribution else typed(table, figures.explode(CELLS))
-    return typed(table, rows.rename({column: figure for figure, column in figure_columns(table).items()}))
+        return figures if table.is_distribution else cast_columns(table, figures.explode(CELLS))
+    return cast_columns(table, rows.rename({column: figure for figure, column in figure_columns(table).items()}))
 
 
 def merged_figures(tables: pa.Array, histograms: pa.Array) -> pa.Array:

@@ -28,20 +28,20 @@ class ConnectedClients:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, at_ns: Iterable[int]) -> "ConnectedClients":
-        """``rows``: the merged table connected_clients. ``at_ns``: all moments for which it was computed."""
+        """Read the merged table connected_clients. ``at_ns``: all moments for which it was computed."""
         counts: dict[int, dict[tuple[str, str], int]] = {moment_ns: {} for moment_ns in at_ns}
         for row in rows.to_dicts():
             counts[row["at_ns"]][row["client_group"], row["broker"]] = row["clients"]
         return cls(counts)
 
-    def and_at(self, other: "ConnectedClients") -> "ConnectedClients":
+    def merge(self, other: "ConnectedClients") -> "ConnectedClients":
         return ConnectedClients({**self.counts, **other.counts})
 
-    def of_group(self, group: str, at_ns: int) -> dict[str, int]:
+    def clients_by_broker(self, group: str, at_ns: int) -> dict[str, int]:
         """Return the clients of a group by broker. Raises KeyError for an unknown moment."""
         return {broker: clients for (of, broker), clients in self.counts[at_ns].items() if of == group}
 
-    def of_all(self, at_ns: int) -> int:
+    def total_clients(self, at_ns: int) -> int:
         """Return the clients of all groups. Raises KeyError for an unknown moment."""
         return sum(self.counts[at_ns].values())
 

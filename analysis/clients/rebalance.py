@@ -1,7 +1,7 @@
-"""Makes the summary's ``rebalance`` of moves and counts of clients, which Spark merges. Runs on the driver.
+"""Builds the summary's ``rebalance`` section from clients' moves and counts, after Spark has merged them.
 
-The reported moments depend on when the clients had settled. So the moves come first, then the number of clients at
-those moments.
+Runs on the driver. The reported moments depend on when the clients had settled. So the moves come first, then the
+number of clients at those moments.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -102,7 +102,7 @@ class EntryBrokers:
         """Return the active broker of a pair, or the broker itself."""
         return next((info.standby_of for info in self.brokers if info.name == broker and info.standby_of), broker)
 
-    def of_group(self, group: str) -> tuple[str, ...]:
+    def entry_brokers(self, group: str) -> tuple[str, ...]:
         return next((group_info.enter_at for group_info in self.groups if group_info.name == group), ())
 
 
@@ -119,7 +119,7 @@ class Rebalancing:
     def of(
         cls, moves: Moves, faults: Sequence[FaultSpan], places: EntryBrokers, load_began_ns: int, load_ns: int
     ) -> "Rebalancing":
-        """``load_ns``: the length of the load."""
+        """Derive the moments from the moves and faults. ``load_ns``: the length of the load."""
         effects = effects_of(faults, load_began_ns, load_ns)
         of_faults = [_fault_moves(effect, moves) for effect in effects]
         names = {broker.name for broker in places.brokers}
@@ -263,9 +263,9 @@ def _group(
     clients_at: ConnectedClients,
     places: EntryBrokers,
 ) -> GroupBalance:
-    brokers = list(dict.fromkeys((*places.of_group(name), *group.brokers)))
+    brokers = list(dict.fromkeys((*places.entry_brokers(name), *group.brokers)))
     distributions = [
-        _distribution(moment, clients_at.of_group(name, moment.at_ns), brokers, group.clients, places)
+        _distribution(moment, clients_at.clients_by_broker(name, moment.at_ns), brokers, group.clients, places)
         for moment in shown_moments
     ]
     return GroupBalance(group=name, clients=group.clients, moments=distributions)

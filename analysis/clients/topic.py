@@ -1,4 +1,4 @@
-"""Connections of clients to brokers, and the division of messages among consumers.
+"""The clients topic: connections of clients to brokers, and the division of messages among consumers.
 
 Each part follows some clients from connection to connection (`analysis.clients.stays`), and Spark merges the counts of
 the parts. The driver makes the tables by second and the summary from the merged rows.
@@ -59,7 +59,7 @@ class ClientsTopic:
         }
         course = _course(run, merged)
         clients_at = _clients_at(run, merged, course)
-        results.clients_at_faults = {at_ns: clients_at.of_all(at_ns) for at_ns in _fault_times_ns(run)}
+        results.clients_at_faults = {at_ns: clients_at.total_clients(at_ns) for at_ns in _fault_times_ns(run)}
         results.summary |= {
             "rebalance": _rebalance(run, merged, course, clients_at),
             "connection_counts": _connection_counts(run, results),
@@ -94,7 +94,7 @@ def _clients_at(run: Run, merged: MergedTables, course: Rebalancing) -> Connecte
     rows = run.compute(
         "clients when they had settled", {"connected_clients": partial(_connected_clients, at_ns=others_ns)}
     )
-    return clients_at.and_at(ConnectedClients.of(rows["connected_clients"], others_ns))
+    return clients_at.merge(ConnectedClients.of(rows["connected_clients"], others_ns))
 
 
 def _course(run: Run, merged: MergedTables) -> Rebalancing:

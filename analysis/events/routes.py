@@ -51,7 +51,7 @@ class Routes:
         """Names of the queues that receive copies."""
         return tuple(self.copies.filter(pl.col("queue") != "")["queue"].unique().sort())
 
-    def of_subscriptions(self, subscriptions: pl.DataFrame) -> pl.DataFrame:
+    def relabel_subscriptions(self, subscriptions: pl.DataFrame) -> pl.DataFrame:
         """Repeat each subscription for every destination whose messages it takes; keep subscriptions without any."""
         if self.are_equal_names:
             return subscriptions
@@ -64,7 +64,7 @@ class Routes:
         }
         return joined.select(changed.get(name, pl.col(name)) for name in subscriptions.columns)
 
-    def of_receipts(self, receipts: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
+    def relabel_receipts(self, receipts: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
         """Relabel receipts with the destination of the message's first attempt. ``messages``: MESSAGE and destination.
 
         Without a matching route, a receipt keeps its consumer's destination.

@@ -1,4 +1,4 @@
-"""Run data available to the analysis topics, in the driver process.
+"""Defines what a topic of the analysis receives (`Run`, `TopicResults`) and must provide (`Topic`).
 
 Small tables are read whole, with times on the master's clock. Sends, receipts and leftovers are as large as the number
 of messages, so topics only use merged tables of them (`records.merged_tables`), whose rows every part computes.
@@ -47,7 +47,7 @@ class Run:
     @cached_property
     def subscriptions(self) -> pl.DataFrame:
         """Subscriptions, labeled with the destinations that messages were sent to: see `analysis.events.routes`."""
-        return self.routes.of_subscriptions(self._events("subscriptions", "consumer", "began_ns"))
+        return self.routes.relabel_subscriptions(self._events("subscriptions", "consumer", "began_ns"))
 
     @cached_property
     def routes(self) -> Routes:

@@ -62,7 +62,7 @@ def _throughput_back_s(counts: Mapping[int, int], fault: FaultSpan, load_began_n
 
 
 def _p99_back_s(p99_ns: Mapping[int, int], fault: FaultSpan, load_began_ns: int, load_s: float) -> float | None:
-    """Seconds refer to the messages' due times. A second without a delivered message is not in the band."""
+    """Return when p99 was back in its band, by due times. A second without deliveries is not in the band."""
     before = [p99_ns[at_s] for at_s in seconds_before(fault, load_began_ns) if at_s in p99_ns]
     if len(before) < LEAST_BEFORE_S:
         return None

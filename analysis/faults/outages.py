@@ -140,9 +140,9 @@ def roles(senders: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
 def with_due(outages: pl.DataFrame, due: pl.DataFrame, owed: pl.DataFrame) -> pl.DataFrame:
     """Add ``due``: the number of the user's messages that were due during the outage.
 
-    For a producer, its own messages. For a consumer, the messages that it received at any time (``due``); if it was
-    ready again but received no more messages, those that its subscription should have received since then and no
-    consumer received (``owed``). Null for a consumer that was never ready again, as its messages are unknown.
+    For a producer, its own messages. For a consumer, the messages that it received at any time (``due``). If it was
+    ready again but received nothing: the messages of its subscription since then that no consumer received (``owed``).
+    Null for a consumer that was never ready again, as its messages are unknown.
     """
     counted = (
         pl.when(~_without_success())
@@ -167,7 +167,7 @@ def due(outages: pl.DataFrame, messages: pl.DataFrame, deliveries: pl.DataFrame,
     return joined.group_by(CUT).agg(pl.len().cast(pl.Int64).alias("due"))
 
 
-def owed(
+def count_owed_messages(
     outages: pl.DataFrame,
     undelivered: pl.DataFrame,
     subscriptions: pl.DataFrame,

@@ -1,4 +1,4 @@
-"""Effects of faults on clients and messages, and unplanned outages."""
+"""The faults topic: effects of faults on clients and messages, and unplanned outages."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -118,7 +118,7 @@ def _silences(run: Run, results: TopicResults, load: Span) -> list[unplanned.Sil
     if not quiet:
         return []
     bounds = run.compute("faults: ends of quiet times", {"bounds": partial(_bounds, quiet=quiet)})["bounds"]
-    exactly = unplanned.to_the_nanosecond(quiet, bounds)
+    exactly = unplanned.refine_bounds(quiet, bounds)
     of_clients = run.compute(
         "faults: clients in quiet times",
         {"waiting": partial(_waiting, quiet=exactly), "undelivered": partial(_undelivered, quiet=exactly)},
@@ -167,7 +167,9 @@ def _due(part: Part, of_users: pl.DataFrame) -> pl.DataFrame:
 
 def _owed(part: Part, of_users: pl.DataFrame) -> pl.DataFrame:
     facts = part.run
-    return outages.owed(of_users, part.outcomes, facts.subscriptions, facts.timeline.load_began_ns, facts.expectations)
+    return outages.count_owed_messages(
+        of_users, part.outcomes, facts.subscriptions, facts.timeline.load_began_ns, facts.expectations
+    )
 
 
 def _bounds(part: Part, quiet: list[Quiet]) -> pl.DataFrame:

@@ -204,7 +204,7 @@ def bounds(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame
     )
 
 
-def to_the_nanosecond(quiet: Sequence[Quiet], bounds: pl.DataFrame) -> list[Quiet]:
+def refine_bounds(quiet: Sequence[Quiet], bounds: pl.DataFrame) -> list[Quiet]:
     """Set exact bounds where they are known. Foreign messages are activity without a delivery: seconds stay whole."""
     signs = {number: (last_ns, first_ns) for number, last_ns, first_ns in bounds.iter_rows()}
 

@@ -1,4 +1,4 @@
-"""Makes the summary's latency figures of distributions and histograms, which Spark computes. Runs on the driver."""
+"""Builds the summary's latency figures from Spark's distributions and histograms. Runs on the driver."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Spread:
     quantiles_ms: dict[str, float | None]
 
     @classmethod
-    def of_distribution(cls, row: Mapping[str, Any], prefix: str = "") -> "Spread":
+    def from_distribution(cls, row: Mapping[str, Any], prefix: str = "") -> "Spread":
         """Return the figures of a row of a distribution (`records.merged_tables`)."""
         total = row[f"{prefix}count"]
         quantiles = dict(zip(SHARES, row[f"{prefix}quantiles_ns"], strict=False))
@@ -116,7 +116,7 @@ def without_due(latency_ms: dict[str, Latency]) -> dict[str, Latency]:
 
 def distribution_ms(row: Mapping[str, Any] | None, prefix: str = "") -> Latency:
     """Return the figures of a distribution; None means a distribution without durations."""
-    return _latency(NONE if row is None else Spread.of_distribution(row, prefix))
+    return _latency(NONE if row is None else Spread.from_distribution(row, prefix))
 
 
 def p99s_ns(by_second: Iterable[Mapping[str, Any]]) -> dict[int, int]:
@@ -147,7 +147,7 @@ def _latency(spread: Spread) -> Latency:
 
 def lag_ms(in_load: Distributions, blocked_slots: int | None) -> Lag:
     """Return the summary's ``lag_ms``, including fault windows."""
-    lag = Spread.of_distribution(in_load[LAG]) if LAG in in_load else NONE
+    lag = Spread.from_distribution(in_load[LAG]) if LAG in in_load else NONE
     q = lag.quantiles_ms
     return Lag(p50=q["p50"], p99=q["p99"], p99_9=q["p99_9"], max=lag.max_ms, blocked_slots=blocked_slots)
 

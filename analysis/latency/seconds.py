@@ -111,7 +111,7 @@ def foreseen_spans(info: RunInfo) -> tuple[range, ...]:
     return tuple(dict.fromkeys((*of_rates, *(range(from_s, until_s) for from_s, until_s in of_clients))))
 
 
-def of_spans(histogram: pl.DataFrame, spans: Collection[range]) -> pl.DataFrame:
+def span_histograms(histogram: pl.DataFrame, spans: Collection[range]) -> pl.DataFrame:
     """Return the histograms of these spans of seconds: rows of the merged table latency_of_spans."""
     measured = histogram.filter(pl.col("measure").cast(pl.String).is_in(OF_SPANS))
     within = [
@@ -123,7 +123,7 @@ def of_spans(histogram: pl.DataFrame, spans: Collection[range]) -> pl.DataFrame:
     return added_up(pl.concat(within), ["measure", "from_s", "until_s", BUCKET])
 
 
-def of_span(rows: pl.DataFrame, measure: str, span: range) -> pa.Table:
+def span_histogram(rows: pl.DataFrame, measure: str, span: range) -> pa.Table:
     """Return one histogram of the merged table latency_of_spans."""
     is_asked = (pl.col("measure") == measure) & (pl.col("from_s") == span.start) & (pl.col("until_s") == span.stop)
     table: pa.Table = rows.filter(is_asked).select(BUCKET, *LATENCY_FIGURES).to_arrow()

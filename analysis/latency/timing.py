@@ -98,7 +98,7 @@ def judge_timing(
         sound=[figure_name for figure_name in metrics if figure_name not in doubtful],
         doubtful=doubtful,
         less_own_time_ms={figure: _value(less_own_ms.get(FROM_DUE), figure) for figure in FIGURES},
-        note=note(doubts),
+        note=describe_doubts(doubts),
     )
 
 
@@ -196,7 +196,7 @@ def _cause_in_clocks(measure: str, value_ms: float, clocks: Clocks) -> str:
     return ""
 
 
-def note(doubts: list[Doubt]) -> str:
+def describe_doubts(doubts: list[Doubt]) -> str:
     """Return a sentence that names the doubtful figures with reasons; '' if all are sound."""
     parts = []
     for (measure, cause), same in groupby(doubts, lambda doubt: (doubt.measure, doubt.cause)):

@@ -1,4 +1,4 @@
-"""Latencies of messages: each measure in buckets, by path and second."""
+"""The latency topic: latencies of messages, each measure in buckets, by path and second."""
 
 from collections.abc import Callable, Collection
 from functools import cache, partial
@@ -9,7 +9,7 @@ import pyarrow as pa
 from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.latency import by_label, figures, histogram
 from analysis.latency.histogram import KEY, added_up
-from analysis.latency.seconds import LatencyBySecond, foreseen_spans, of_span, of_spans, waits_of
+from analysis.latency.seconds import LatencyBySecond, foreseen_spans, span_histogram, span_histograms, waits_of
 from analysis.messages.part import Part
 
 
@@ -74,11 +74,11 @@ def _histograms(run: Run, merged: MergedTables) -> Callable[[str, range], pa.Tab
         purpose = f"latency: seconds {span.start} to {span.stop}"
         return run.compute(purpose, {"latency_of_spans": partial(_of_spans, spans=(span,))})["latency_of_spans"]
 
-    return lambda measure, span: of_span(rows_of(span), measure, span)
+    return lambda measure, span: span_histogram(rows_of(span), measure, span)
 
 
 def _of_spans(part: Part, spans: Collection[range]) -> pl.DataFrame:
-    return of_spans(part.compute_once(histogram_of), spans)
+    return span_histograms(part.compute_once(histogram_of), spans)
 
 
 def _waits(part: Part) -> pl.DataFrame:
@@ -109,7 +109,7 @@ def _from_due() -> pl.Expr:
 
 
 def histogram_of(part: Part) -> pl.DataFrame:
-    """All latencies of a part, as `analysis.latency.histogram.latency` returns them.
+    """Return all latencies of a part, as `analysis.latency.histogram.latency` does.
 
     A closed load has none that count from due times.
     """

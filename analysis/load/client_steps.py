@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from analysis.latency.seconds import LatencyBySecond
 from analysis.latency.timing import FROM_DUE
-from analysis.load.limits import ResourceUse, own_lag_ms, sent_late, use_of, used_up
+from analysis.load.limits import ResourceUse, check_cores_exhausted, check_send_lag, own_lag_ms, resource_use
 from records.client_steps import ClientSteps, parse_client_steps
 from records.clients import Connections, ConnectionStep, ConnectSpread
 from records.run import RunInfo
@@ -102,7 +102,7 @@ def _result(
     refused = [{broker for at_ns, broker in client.failed if from_ns <= at_ns < until_ns} for client in clients]
     connect_ms = _spread(beginners)
     latency_figures = latency.figures(FROM_DUE, range(from_s, until_s))
-    slow = _too_slow(planned, latency, range(from_s, until_s))
+    slow = _p99_violation(planned, latency, range(from_s, until_s))
     why = _why_not_held(planned, place, connected, connect_ms["max"] or 0.0, slow)
     judgement = reconcile(StepJudgement(not why, why or "all clients and messages were in time"), found.get(from_s))
     return ConnectionStep(
@@ -152,9 +152,9 @@ def _with_limit(
         )
     step = steps[lost]
     seconds = range(round(step["from_s"]), round(step["until_s"]))
-    use, own_ms = use_of(resources, seconds, cores), own_lag_ms(latency, seconds)
+    use, own_ms = resource_use(resources, seconds, cores), own_lag_ms(latency, seconds)
     limited_by, why = _named(planned, step, use, own_ms)
-    if limited_by == "refused" and not _too_slow(planned, latency, seconds):
+    if limited_by == "refused" and not _p99_violation(planned, latency, seconds):
         # A client that was refused first and connected later took long to connect. The others are not affected.
         held.append(step["connected"])
     return Connections(
@@ -173,11 +173,11 @@ def _named(planned: ClientSteps, step: ConnectionStep, use: ResourceUse, own_ms:
     if missing > 0 and step["refused_by"]:
         by = " and ".join(f"{broker} {count:,}" for broker, count in step["refused_by"].items())
         return "refused", f"clients refused or not answered: {by}"
-    if limit := used_up(use):
+    if limit := check_cores_exhausted(use):
         return limit
     if step["begun"] < step["clients"]:
         return "generator", f"the load generator began only {step['begun']:,} connections in time"
-    if limit := sent_late(own_ms):
+    if limit := check_send_lag(own_ms):
         return limit
     if missing > 0:
         return "connecting", f"clients not refused, and not connected at the end of the step: {missing:,}"
@@ -185,6 +185,6 @@ def _named(planned: ClientSteps, step: ConnectionStep, use: ResourceUse, own_ms:
     return "connecting" if slowest_ms > planned.connect_ms else "latency", step["why"]
 
 
-def _too_slow(planned: ClientSteps, latency: LatencyBySecond, seconds: range) -> str:
+def _p99_violation(planned: ClientSteps, latency: LatencyBySecond, seconds: range) -> str:
     """Return why p99 from due to received of messages due in these seconds was above its limit."""
     return p99_violation(latency.counts(FROM_DUE, seconds), planned.p99_ms)

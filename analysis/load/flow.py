@@ -104,7 +104,7 @@ class Flow:
             left[at_s] += deliveries.pending[at_s]
         return cls(owed_in, latency.arrived(), left, _with_left(latency.waiting(), left, ends_s))
 
-    def owed(self, seconds: range) -> float:
+    def due_deliveries(self, seconds: range) -> float:
         """Return the number of deliveries that were due in these seconds."""
         return sum(self.owed_in.get(at_s, 0) for at_s in seconds)
 
@@ -120,17 +120,17 @@ class Flow:
         """Return the seconds up to the last one with due messages. After that, the backlog only drains."""
         return range(load.start, max((at for at in load if self.owed_in.get(at)), default=load.start - 1) + 1)
 
-    def most_came(self, seconds: range) -> bool:
+    def most_arrived(self, seconds: range) -> bool:
         """Return whether most deliveries due in each half of these seconds arrived at any time or waited at the end."""
         middle = (seconds.start + seconds.stop) // 2
         return all(
-            sum(self.arrived.get(at_s, 0) + self.left.get(at_s, 0) for at_s in half) >= MOST * self.owed(half)
+            sum(self.arrived.get(at_s, 0) + self.left.get(at_s, 0) for at_s in half) >= MOST * self.due_deliveries(half)
             for half in (range(seconds.start, middle), range(middle, seconds.stop))
         )
 
     def any_arrived(self, load: range) -> bool:
         """Return whether more than the share ARRIVED of the deliveries due in any second arrived."""
-        return any(self.arrived.get(at, 0) > ARRIVED * self.owed(range(at, at + 1)) for at in load)
+        return any(self.arrived.get(at, 0) > ARRIVED * self.due_deliveries(range(at, at + 1)) for at in load)
 
 
 def _last_pending(deliveries: Deliveries, ends_s: int) -> list[int]:

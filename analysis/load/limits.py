@@ -130,7 +130,7 @@ def _in_time_without_us(latency: LatencyBySecond, seconds: range, most_ms: float
     return bool(less_own) and most_ms is not None and not p99_violation(less_own, most_ms)
 
 
-def too_late_by_us(use: ResourceUse, overload: Overload) -> tuple[str, str] | None:
+def check_generator_p99(use: ResourceUse, overload: Overload) -> tuple[str, str] | None:
     """Return (limit, reason) if p99 was too high, and the load generator or other programs may have caused it."""
     if overload.slow and use.all_in_use:
         return "host", (
@@ -142,14 +142,14 @@ def too_late_by_us(use: ResourceUse, overload: Overload) -> tuple[str, str] | No
     return None
 
 
-def used_up(use: ResourceUse) -> tuple[str, str] | None:
+def check_cores_exhausted(use: ResourceUse) -> tuple[str, str] | None:
     """Return (limit, reason) if brokers and load generator used up the cores of the machine."""
     if not use.cores or use.ours < ALL_USED * use.cores:
         return None
     return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
 
 
-def starved(use: ResourceUse) -> tuple[str, str] | None:
+def check_starvation(use: ResourceUse) -> tuple[str, str] | None:
     """Return (limit, reason) if other programs took the cores that a broker or the load generator needed."""
     if not use.all_in_use:
         return None
@@ -165,14 +165,14 @@ def starved(use: ResourceUse) -> tuple[str, str] | None:
     )
 
 
-def one_core_used_up(use: ResourceUse, protocols: Collection[str]) -> tuple[str, str] | None:
+def check_one_core(use: ResourceUse, protocols: Collection[str]) -> tuple[str, str] | None:
     """Return (limit, reason) if a process whose clients share one core used it up."""
     if use.busiest < ONE_CORE or not {*protocols} <= {*IN_PYTHON}:
         return None
     return "generator", f"a process of the load generator used up the one core that it can use ({use.busiest:.2f})"
 
 
-def sent_late(own_lag_ms: float | None) -> tuple[str, str] | None:
+def check_send_lag(own_lag_ms: float | None) -> tuple[str, str] | None:
     """Return (limit, reason) if the load generator itself was late."""
     if own_lag_ms is None or own_lag_ms <= LATE_MS:
         return None
@@ -186,7 +186,7 @@ def what_limited(
     info: RunInfo, overload: Overload, resources: pa.Table, latency: LatencyBySecond, consumers: pa.Table
 ) -> tuple[ResourceUse, str, str]:
     """Return (use, limit, reason). Tables as in `limit`."""
-    use = use_of(resources, overload.seconds, int(info.machine.get("cores", 0)))
+    use = resource_use(resources, overload.seconds, int(info.machine.get("cores", 0)))
     limited_by, why = _named(info, overload, use, own_lag_ms(latency, overload.seconds), consumers)
     return use, limited_by, why
 
@@ -196,12 +196,17 @@ def _named(
 ) -> tuple[str, str]:
     """Return (limit, reason)."""
     protocols = info.protocols_of(PRODUCER) | info.protocols_of(CONSUMER)
-    if limit_and_why := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, protocols):
+    if (
+        limit_and_why := check_cores_exhausted(use)
+        or check_starvation(use)
+        or check_send_lag(own_lag_ms)
+        or check_one_core(use, protocols)
+    ):
         return limit_and_why
-    if limit_and_why := too_late_by_us(use, overload):
+    if limit_and_why := check_generator_p99(use, overload):
         return limit_and_why
     at_least = max(MOST_OF_BACKLOG * overload.backlog, LEAST_GROWN_S * overload.due_per_s, LEAST_GROWN)
-    if limit_and_why := _piled_up(use, consumers, at_least):
+    if limit_and_why := _check_queue_growth(use, consumers, at_least):
         return limit_and_why
     if use.all_in_use and not use.demands:
         return "host", f"the {use.cores} cores of the machine were in use, by other programs too ({use.split})"
@@ -212,7 +217,7 @@ def _named(
     return "unknown", "no sampled resource was used up, and messages piled up on no broker"
 
 
-def _piled_up(use: ResourceUse, consumers: pa.Table, at_least: float) -> tuple[str, str] | None:
+def _check_queue_growth(use: ResourceUse, consumers: pa.Table, at_least: float) -> tuple[str, str] | None:
     """Return (limit, reason) if one broker's queues grew by that many messages, with or without consumers there."""
     grown: Counter[str] = Counter()
     for (broker, _), growth in use.grown.items():
@@ -245,7 +250,7 @@ def own_lag_ms(latency: LatencyBySecond, seconds: range) -> float | None:
     return latency.figures(LAG, seconds)["p50"]
 
 
-def use_of(resources: pa.Table, seconds: range, cores: int) -> ResourceUse:
+def resource_use(resources: pa.Table, seconds: range, cores: int) -> ResourceUse:
     """Return the resources used in these seconds. ``cores``: number of cores of the machine, 0 if unknown."""
     rows = within_seconds(resources, seconds).to_pylist()
     processes = [row for row in rows if row["kind"] == "process"]

@@ -97,7 +97,7 @@ def offered_rate(
     judged = [
         growth_of_span
         for seconds in spans
-        if (growth_of_span := growth(seconds, flow.waiting, flow.owed(seconds), together=together))
+        if (growth_of_span := growth(seconds, flow.waiting, flow.due_deliveries(seconds), together=together))
     ]
     worst = max(judged, key=lambda growth_of_span: growth_of_span.grown / growth_of_span.least, default=None)
     if worst is not None and worst.counts:
@@ -106,7 +106,7 @@ def offered_rate(
         return Judged(_not_judged("hardly any messages were received"))
     if not judged:
         return Judged(_not_judged(f"there are no {LEAST_S} seconds in a row without a fault or its backlog"))
-    if not all(flow.most_came(growth_of_span.seconds) for growth_of_span in judged):
+    if not all(flow.most_arrived(growth_of_span.seconds) for growth_of_span in judged):
         return Judged(_not_judged("most messages that were due were refused, lost or expired"))
     longest = max(judged, key=lambda growth_of_span: len(growth_of_span.seconds))
     return Judged(_rate(longest.seconds, flow, held=True))
@@ -120,7 +120,7 @@ def _in_transactions(info: RunInfo) -> float:
 
 def undisturbed(load: range, faults: Sequence[Disturbance], flow: Flow) -> list[range]:
     """Return the seconds before each fault, and the seconds after a fault was mended and its backlog had drained."""
-    per_s = flow.owed(load) / max(len(load), 1)
+    per_s = flow.due_deliveries(load) / max(len(load), 1)
     spans, start, usual = [], load.start, 0.0
     for fault in sorted(faults, key=lambda fault: fault.from_s):
         before = range(start, max(start, min(fault.from_s, load.stop)))
@@ -166,7 +166,7 @@ def _rate(seconds: range, flow: Flow, *, held: bool) -> OfferedRate:
         held=held,
         from_s=float(seconds.start),
         until_s=float(seconds.stop),
-        owed_per_s=flow.owed(seconds) / len(seconds),
+        owed_per_s=flow.due_deliveries(seconds) / len(seconds),
         received_per_s=flow.received(seconds) / len(seconds),
         backlog=round(flow.waiting_after(seconds.stop - 1)),
         limited_by=None,
@@ -178,7 +178,7 @@ def _rate(seconds: range, flow: Flow, *, held: bool) -> OfferedRate:
 def _not_held(info: RunInfo, grown: Growth, flow: Flow, copies: float, tables: Tables) -> Judged:
     """Look for the limit in the seconds when the backlog grew."""
     seconds, sent = grown.grew_in, by_second(tables.rates, "sent")
-    due_per_s = flow.owed(seconds) / copies / len(seconds)
+    due_per_s = flow.due_deliveries(seconds) / copies / len(seconds)
     sent_per_s = sum(sent.get(at_s, 0) for at_s in seconds) / len(seconds)
     overload = Overload(seconds, due_per_s, sent_per_s, round(grown.grown))
     _, limited_by, why = what_limited(info, overload, tables.resources, tables.latency, tables.consumers)
@@ -188,7 +188,7 @@ def _not_held(info: RunInfo, grown: Growth, flow: Flow, copies: float, tables: T
         limited_by, why = "generator", never_sent
     rate = _rate(grown.seconds, flow, held=False)
     rate["limited_by"], rate["why"] = limited_by, why
-    rate["note"] = note(rate, one_each=abs(copies - 1) < 1 - LEAST_SHARE)
+    rate["note"] = describe_rate(rate, one_each=abs(copies - 1) < 1 - LEAST_SHARE)
     if limited_by not in OURS:
         return Judged(rate)
     cause = f"the offered rate was not held, and {LIMITS[limited_by]} was the limit"
@@ -217,7 +217,7 @@ def _grew(latency: LatencyBySecond, measure: str, seconds: range) -> bool:
     return its_growth is not None and its_growth.counts
 
 
-def note(rate: OfferedRate, *, one_each: bool) -> str:
+def describe_rate(rate: OfferedRate, *, one_each: bool) -> str:
     """Return sentences about a rate that was not held. ``one_each``: whether each message has one delivery."""
     deliveries = "messages per second were received" if one_each else "deliveries per second were made"
     received, owed = _number(rate["received_per_s"]), _number(rate["owed_per_s"])

@@ -43,7 +43,7 @@ class Asked:
         producers = sum(user.count for user in info.users if user.role == PRODUCER)
         return cls(info.rate_steps, producers, info.held_p99_ms, info.searched, info.arrivals)
 
-    def owed(self, scheduled: float, recorded: int) -> float:
+    def estimate_due(self, scheduled: float, recorded: int) -> float:
         """Return the scheduled number of due messages. ``recorded``: number of recorded due messages."""
         return estimate_due(scheduled, max_shortfall(scheduled, self.producers, self.arrivals), recorded)
 
@@ -107,7 +107,7 @@ def _result(
         to_per_s=step.to_per_s,
         from_s=float(from_s),
         until_s=float(until_s),
-        due_per_s=asked.owed(step.messages, within["due"]) / step.for_s,
+        due_per_s=asked.estimate_due(step.messages, within["due"]) / step.for_s,
         sent_per_s=within["sent"] / step.for_s,
         acked_per_s=within["acked"] / step.for_s,
         received_per_s=within["received"] / step.for_s,
@@ -127,10 +127,10 @@ def _counts(
     from_s = until_s - step.for_s
     seconds = judged_seconds(from_s, until_s)
     scheduled = step.messages_in(range(seconds.start - from_s, seconds.stop - from_s))
-    due = asked.owed(scheduled, _sum(counts["due"], seconds.start, seconds.stop)) * copies
+    due = asked.estimate_due(scheduled, _sum(counts["due"], seconds.start, seconds.stop)) * copies
     of_warm_up, recorded = _until(counts["due"], 0), _until(counts["due"], until_s)
     scheduled_by_then = of_warm_up + sum(earlier.messages for earlier in asked.steps[: place + 1])
-    due_by_then = asked.owed(scheduled_by_then, recorded) * copies
+    due_by_then = asked.estimate_due(scheduled_by_then, recorded) * copies
     return StepCounts(
         due=due,
         received=_sum(counts["received"], seconds.start, seconds.stop),

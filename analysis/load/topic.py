@@ -1,4 +1,4 @@
-"""The actual load, and whether it was the requested load."""
+"""The load topic: the actual load, and whether it was the requested load."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from analysis.load.flow import Deliveries, deliveries_owed
 from analysis.load.limits import limit
 from analysis.load.offered_rate import OURS, Tables, offered_rate
 from analysis.load.steps import Asked, held_per_s, step_results
-from analysis.messages.accounting import owed
+from analysis.messages.accounting import count_owed
 from analysis.messages.part import Part
 from analysis.network.resources import cores_in_load
 from records.load import Blocked, Limit, StepResult, Throughput, WarmUpResult
@@ -89,7 +89,7 @@ def copies_of_each(accounting: pa.Table, sent: int) -> float:
 
     Queue messages that no consumer's selector matches should have no delivery. ``sent``: number of recorded messages.
     """
-    wanted = owed(accounting) - int(pc.sum(accounting["unselected"]).as_py() or 0)
+    wanted = count_owed(accounting) - int(pc.sum(accounting["unselected"]).as_py() or 0)
     return wanted / sent if sent else 1.0
 
 

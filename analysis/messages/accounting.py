@@ -53,8 +53,9 @@ def counts(
 ) -> pl.DataFrame:
     """Return the counts ADDED_UP by subscription for all or some of the messages, except reordered ones.
 
-    `count_reordered` counts these, as it needs all messages. ``deliveries``: the result of `Expectations.marked`. A
-    body with an unreadable identity counts as corrupted, because no producer sent it like that.
+    `count_reordered` counts these, as it needs all messages. ``deliveries``: the result of
+    `Expectations.with_late_and_unselected`. A body with an unreadable identity counts as corrupted, because no producer
+    sent it like that.
     """
     of_each = (
         count_expected(expected),
@@ -103,7 +104,7 @@ def _owed(count: pl.Expr) -> pl.Expr:
 def messages(outcomes: Mapping[str, int], accounting: pa.Table, withheld: int) -> Messages:
     """Return the summary's section: messages by outcome, and the totals over all subscriptions."""
     of_outcome = {name: outcomes.get(name, 0) for name in OUTCOMES}
-    counted = of_outcome | {"sent": sum(of_outcome.values()), "withheld": withheld, "expected": owed(accounting)}
+    counted = of_outcome | {"sent": sum(of_outcome.values()), "withheld": withheld, "expected": count_owed(accounting)}
 
     def total(column: str) -> int:
         return int(pc.sum(accounting[column]).as_py() or 0)
@@ -112,7 +113,7 @@ def messages(outcomes: Mapping[str, int], accounting: pa.Table, withheld: int) -
     return cast(Messages, {name: counted[name] if name in counted else total(name) for name in names})
 
 
-def owed(accounting: pa.Table) -> int:
+def count_owed(accounting: pa.Table) -> int:
     """Return the number of (message, subscription) pairs. A topic's message without a subscription has no pair."""
     subscribed = accounting.filter(pc.not_equal(accounting["subscription"], NOBODY))
     return int(pc.sum(subscribed["sent"]).as_py() or 0)

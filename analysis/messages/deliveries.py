@@ -189,10 +189,10 @@ def first(deliveries: pl.DataFrame) -> pl.DataFrame:
 
 
 def unknown_attempt() -> pl.Expr:
-    """True for a delivery of an unrecorded attempt of a recorded message."""
+    """Return an expression that is true for a delivery of an unrecorded attempt of a recorded message."""
     return pl.col("due_ns").is_not_null() & pl.col("sent_ns").is_null()
 
 
 def unexpected() -> pl.Expr:
-    """True for a delivery of a message without a recorded send attempt."""
+    """Return an expression that is true for a delivery of a message without a recorded send attempt."""
     return pl.col("due_ns").is_null()

@@ -25,7 +25,7 @@ _SCHEMA = {
 def anomalies(outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.DataFrame) -> pl.DataFrame:
     """Return the earliest messages of each anomaly except reordered. at_ns: when it was due, or else received.
 
-    ``deliveries``: the result of `Expectations.marked`.
+    ``deliveries``: the result of `Expectations.with_late_and_unselected`.
     """
     return earliest(pl.concat([_ends(outcomes), *_copies(deliveries), *_strangers(strangers)]))
 
@@ -41,7 +41,7 @@ def repeated(anomalies: pl.DataFrame) -> pl.DataFrame:
     return anomalies.select(pl.col(*_SCHEMA).repeat_by("copies")).explode(*_SCHEMA)
 
 
-def dated(anomalies: pl.DataFrame, timeline: Timeline, *, all_expired: bool = True) -> pl.DataFrame:
+def make_rows(anomalies: pl.DataFrame, timeline: Timeline, *, all_expired: bool = True) -> pl.DataFrame:
     """Return rows of ANOMALIES.
 
     ``all_expired``: all missing messages past their time to live expired. If false, some of them may be lost, but it is

@@ -113,7 +113,7 @@ class Expectations:
             live_ns = pl.when(pl.col("destination").is_in(destinations)).then(its_ns).otherwise(live_ns)
         return live_ns
 
-    def marked(self, deliveries: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
+    def with_late_and_unselected(self, deliveries: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
         """Add ``late`` and ``unselected`` to deliveries. Both are only true for first deliveries.
 
         late: after the time to live of the attempt that arrived. unselected: to a consumer whose selector does not

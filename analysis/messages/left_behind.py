@@ -44,13 +44,13 @@ def unsent(leftovers: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
     return ours.join(messages.select(MESSAGE).join(ours, MESSAGE, how="semi"), MESSAGE, how="anti")
 
 
-def most_first(left_behind: pl.DataFrame) -> list[LeftBehind]:
+def sort_by_count(left_behind: pl.DataFrame) -> list[LeftBehind]:
     """Return the summary's section, largest counts first."""
     in_order = left_behind.sort("messages", "queue", "broker", "outcome", descending=[True, False, False, False])
     return cast(list[LeftBehind], in_order.to_dicts())
 
 
-def refused(sends: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
+def count_rejected(sends: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
     """Return one row per broker: number of messages whose last attempt it refused and that had no better outcome.
 
     Messages that were never written to a connection have no row.

@@ -3,9 +3,10 @@
 A single part cannot find all of them, as a producer's messages are in many parts. Each part returns the deliveries that
 were overtaken within the part (`overtaken`) and the arrival times of each block of seqs (`blocks`). A block was
 overtaken if any message of a higher block arrived before the block's last message. Spark finds these blocks by a window
-(`analysis.pipeline`). Their times overlap with those of higher blocks. Only if there are any, a second pass returns the
-deliveries that arrived during the overlaps (`in_overlaps`), and Spark orders them by another window. The result is
-exact. Of all overtaken deliveries, Spark counts them by stream and fault, and keeps a few (`summarized`).
+(`analysis.pipeline`). The receipt times of an overtaken block overlap with the times of a higher block. If there are
+overtaken blocks, a second pass returns the deliveries that arrived during the overlaps (`in_overlaps`), and Spark
+orders them by another window. The result is exact. Spark counts all overtaken deliveries by stream and fault, and keeps
+a few of them (`summarized`).
 """
 
 from collections.abc import Sequence

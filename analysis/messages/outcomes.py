@@ -143,7 +143,7 @@ def departures(
 
 
 def queue_name(destination: pl.Expr) -> pl.Expr:
-    """``queue://orders`` and ``orders`` are the same queue."""
+    """Return the name of a queue: ``queue://orders`` and ``orders`` are the same queue."""
     return destination.str.strip_prefix(QUEUE_PREFIX)
 
 

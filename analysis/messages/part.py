@@ -117,7 +117,7 @@ class Part:
         """Receipts, with the destinations that their messages were sent to."""
         rows = on_the_masters_clock(self._read("receipts"), "consumer", ("received_ns",), self.run.processes)
         routes = self.run.routes
-        return rows if routes.are_equal_names else routes.of_receipts(rows, self.messages)
+        return rows if routes.are_equal_names else routes.relabel_receipts(rows, self.messages)
 
     @cached_property
     def leftovers(self) -> pl.DataFrame:
@@ -129,9 +129,9 @@ class Part:
 
     @cached_property
     def deliveries(self) -> pl.DataFrame:
-        """Deliveries, with the columns of `Expectations.marked`."""
+        """Deliveries, with the columns of `Expectations.with_late_and_unselected`."""
         marked = deliveries.deliveries(self.receipts, self.messages, self.sends)
-        return self.run.expectations.marked(marked, self.run.subscriptions)
+        return self.run.expectations.with_late_and_unselected(marked, self.run.subscriptions)
 
     @cached_property
     def connections(self) -> pl.DataFrame:

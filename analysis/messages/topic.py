@@ -1,4 +1,4 @@
-"""Message outcomes: counts by subscription, examples, order, first receipts and leftovers."""
+"""The messages topic: outcomes by subscription, examples, order, first receipts and leftovers."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -62,7 +62,7 @@ class MessagesTopic:
         odd = examples.earliest(pl.concat([examples.repeated(merged["examples"]), examples.overtaken(results.late)]))
         results.tables |= {
             "accounting": counted,
-            "anomalies": as_table(examples.dated(odd, run.timeline, all_expired=results.all_expired)),
+            "anomalies": as_table(examples.make_rows(odd, run.timeline, all_expired=results.all_expired)),
             "reordered": as_table(order.reordered(results.late)) if results.late.height else REORDERED.empty_table(),
         }
         results.foreign = foreign_words(merged["foreign"].to_dicts(), run.info.destinations)
@@ -71,7 +71,7 @@ class MessagesTopic:
             "messages": accounting.messages(dict(merged["outcomes"].iter_rows()), counted, run.info.withheld),
             "kinds": kinds(counted, run.subscriptions.to_dicts(), run.info.users, run.routes.queues),
             "refused": dict(merged["refused"].sort("broker").iter_rows()),
-            "left_behind": left_behind.most_first(merged["left_behind"]),
+            "left_behind": left_behind.sort_by_count(merged["left_behind"]),
             "destinations": spread(merged["first_receipts"].to_dicts(), closed=run.info.is_closed),
             "leftovers": run.sealing.rows["leftovers"] - foreign,
             "unsent_leftovers": _unsent(merged["left_behind"]),
@@ -128,7 +128,7 @@ def _left_behind(part: Part) -> pl.DataFrame:
 
 
 def _refused(part: Part) -> pl.DataFrame:
-    return left_behind.refused(part.sends, part.messages)
+    return left_behind.count_rejected(part.sends, part.messages)
 
 
 def _foreign_leftovers(part: Part) -> pl.DataFrame:

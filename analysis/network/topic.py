@@ -1,4 +1,4 @@
-"""Samples of brokers, links and machines, and the latency of messages that cross between regions."""
+"""The network topic: samples of brokers, links and machines, mirror lag, and latency between regions."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial

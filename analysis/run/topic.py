@@ -1,4 +1,4 @@
-"""The verdict of a run, and the summary's sections about the whole run."""
+"""The run topic: the verdict, and the summary's sections about the whole run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime

@@ -10,7 +10,7 @@ from analysis.clients import balance, stays
 from analysis.clients.connections import connection_changes, connection_seconds, connections
 from analysis.clients.rebalance import EntryBrokers, GroupClients, Moves, Rebalancing, rebalance
 from analysis.events.timeline import FaultSpan, Timeline
-from analysis.tables import merged, typed
+from analysis.tables import cast_columns, merged
 from records.clients import Rebalance
 from records.merged_tables import MERGED_TABLES
 
@@ -21,7 +21,7 @@ def merged_rows(name: str, rows: pl.DataFrame, rows_of: Callable[[pl.DataFrame],
     """Return the rows of a merged table of all parts. ``rows``: with a client, which is in one part."""
     table = MERGED_TABLES[name]
     parts = [rows.filter(pl.col("client") % PARTS == number) for number in range(PARTS)]
-    return merged(table, pl.concat([typed(table, rows_of(part)) for part in parts]))
+    return merged(table, pl.concat([cast_columns(table, rows_of(part)) for part in parts]))
 
 
 def moves_of(of_stays: pl.DataFrame) -> Moves:

@@ -43,15 +43,15 @@ def counted(
     """The accounting by (destination, subscription)."""
     attempts = frame("sends", sends)
     sent = messages(attempts)
-    arrived = routes.of_receipts(frame("receipts", receipts), sent)
-    held = routes.of_subscriptions(frame("subscriptions", subscriptions or []))
+    arrived = routes.relabel_receipts(frame("receipts", receipts), sent)
+    held = routes.relabel_subscriptions(frame("subscriptions", subscriptions or []))
     delivered = deliveries.deliveries(arrived, sent, attempts)
     absences = message_outcomes.absences(frame("connections", connections or []), frame("members", members))
     expected = message_outcomes.expected(sent, held, absences, expectations, routes)
     places = message_outcomes.leftover_places(frame("leftovers", leftovers or []), durable, routes.queues)
     became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), places, searched=searched)
     disorder, strange = order.overtaken(deliveries.first(delivered)), deliveries.strangers(arrived)
-    marked = expectations.marked(delivered, held)
+    marked = expectations.with_late_and_unselected(delivered, held)
     rows = [counts(expected, became, marked, strange), count_reordered(order.summarized(disorder))]
     result = with_derived(added_up(pl.concat(rows, how="diagonal")))
     return {

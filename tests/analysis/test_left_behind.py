@@ -7,7 +7,7 @@ import pytest
 from analysis.messages import deliveries
 from analysis.messages import outcomes as message_outcomes
 from analysis.messages.deliveries import messages
-from analysis.messages.left_behind import left_behind, most_first
+from analysis.messages.left_behind import left_behind, sort_by_count
 from records.schemas import UNKNOWN
 from tests.analysis.rows import TOPIC, Row, frame, leftover, member, receipt, send, subscription
 
@@ -27,7 +27,7 @@ def left_behind_rows(
     durable = message_outcomes.durable_queues(frame("subscriptions", subscriptions), members, queues={"orders"})
     places = message_outcomes.leftover_places(browsed, durable)
     outcomes = message_outcomes.message_outcomes(expected, firsts, places)
-    return [tuple(row.values()) for row in most_first(left_behind(browsed, outcomes, sent))]  # type: ignore[misc]
+    return [tuple(row.values()) for row in sort_by_count(left_behind(browsed, outcomes, sent))]  # type: ignore[misc]
 
 
 def test_messages_left_behind_count_by_queue_broker_and_outcome() -> None:

@@ -64,7 +64,9 @@ def outages_of(
     owed_to = expected(of_messages, held, absences(changes, sharing), expectations)
     outcomes = message_outcomes(owed_to, first(arrived), leftover_places(frame("leftovers", leftovers)))
     due = outages.due(its, of_messages, arrived, LOAD_NS)
-    rows = outages.with_due(its, due, outages.owed(its, outcomes, held, LOAD_NS, expectations)).to_dicts()
+    rows = outages.with_due(
+        its, due, outages.count_owed_messages(its, outcomes, held, LOAD_NS, expectations)
+    ).to_dicts()
     for row in rows:
         row |= {key: value + LOAD_NS for key, value in row.items() if key.endswith("_ns") and value is not None}
     return {(row["fault"], row["user"]): row for row in rows}

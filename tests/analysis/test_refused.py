@@ -1,13 +1,13 @@
 """Checks which broker's count includes a refused message."""
 
 from analysis.messages.deliveries import messages
-from analysis.messages.left_behind import refused
+from analysis.messages.left_behind import count_rejected
 from tests.analysis.rows import Row, frame, send
 
 
 def by_broker(*sends: Row) -> dict[str, int]:
     attempts = frame("sends", sends)
-    return {row["broker"]: row["messages"] for row in refused(attempts, messages(attempts)).to_dicts()}
+    return {row["broker"]: row["messages"] for row in count_rejected(attempts, messages(attempts)).to_dicts()}
 
 
 def test_a_refused_message_counts_for_the_broker_of_its_last_attempt() -> None:
