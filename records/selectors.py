@@ -335,7 +335,7 @@ def _calculate(first_operand: Evaluate, steps: Sequence[tuple[str, Evaluate]]) -
 
 
 def _divided(dividend: float, divisor: float) -> Result:
-    """Divide whole numbers as in Java, towards 0; a division by 0 is unknown."""
+    """Divide whole numbers as in Java, toward 0; a division by 0 is unknown."""
     if divisor == 0:
         return None
     if isinstance(dividend, int) and isinstance(divisor, int):

@@ -174,5 +174,5 @@ def command_line(options: Options) -> tuple[str, ...]:
 
 
 def _kind(link: Link) -> str:
-    """Return the link's kind, or RECEIVERS if messages cross it only towards the broker that opened it."""
+    """Return the link's kind, or RECEIVERS if messages cross it only toward the broker that opened it."""
     return RECEIVERS if link.directions == ((link.to.name, link.opened_by.name),) else link.kind

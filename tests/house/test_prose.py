@@ -21,6 +21,15 @@ PLAINER = {
     r"(?:speaks?|stands?) for itself|as it were|all the same": "anyway, still, or nothing",
     r"what (?:each|one)": "a noun: the settings, the values",
 }
+AMERICAN = {
+    r"\w*(?:behavi|col|fav|hon|neighb)our\w*": "-or: behavior, color, favor, honor, neighbor",
+    r"(?:cent|met|theat)(?:re|res|red)": "-er: center, meter",
+    r"grey\w*": "gray",
+    r"(?:cancel|label|level|model|signal|travel|tunnel)l(?:ed|ing)": "one l: labeled, modeled",
+    r"(?:initial|normal|optim|(?:re)?organ|priorit|random|real|recogn|summar|synchron)is(?:e|ed|es|ing|ation)": "-ize",
+    r"artefacts?|defence|learnt|spelt|towards|whilst|per cent": "artifact, defense, learned, spelled, toward, percent",
+}
+BRITISH = re.compile(rf"\b(?:{'|'.join(AMERICAN)})\b", re.IGNORECASE)
 FOUND = re.compile(rf"\b(?:{'|'.join(PLAINER)})\b", re.IGNORECASE)
 WORD = re.compile(r"[A-Za-z']+")
 CODE = re.compile(r"```.*?```|``.*?``|`.*?`|\]\(.*?\)", re.S)
@@ -32,9 +41,9 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
             yield ast.get_docstring(node) or ""
 
 
-def wordings(text: str) -> list[str]:
+def wordings(text: str, pattern: re.Pattern[str] = FOUND) -> list[str]:
     """Return the wordings found in a text, without code."""
-    return [" ".join(found.group().split()) for found in FOUND.finditer(CODE.sub("X", text))]
+    return [" ".join(found.group().split()) for found in pattern.finditer(CODE.sub("X", text))]
 
 
 def broken_layout(docstring: str) -> list[str]:
@@ -77,6 +86,18 @@ def test_foreign_wordings_are_rare(room: str) -> None:
 )
 def test_a_foreign_wording_is_found(text: str, count: int) -> None:
     assert len(wordings(text)) == count
+
+
+@pytest.mark.parametrize("room", [*(room for room in ROOMS if room not in ("reports", "topologies")), "benchmarks"])
+def test_spelling_is_american(room: str) -> None:
+    """The command ``analyse``, the folder ``catalogue`` and recorded keys such as ``colour`` keep their names."""
+    found_by_file = {str(path): wordings(text, BRITISH) for path, text in texts_by_file(room).items()}
+    assert {path: found for path, found in found_by_file.items() if found} == {}, "use the American spelling: AMERICAN"
+
+
+def test_a_british_spelling_is_found() -> None:
+    text = "The colours of neighbouring centres are labelled per cent, and `colour` is a key. A color is organized."
+    assert wordings(text, BRITISH) == ["colours", "neighbouring", "centres", "labelled", "per cent"]
 
 
 @pytest.mark.parametrize("room", [*ROOMS, "benchmarks", "tests"])
