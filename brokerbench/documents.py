@@ -33,11 +33,13 @@ from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.artemis.router import Router
+from topologies.artemis.users import ArtemisUser
 from topologies.catalogue.lookup import ENTRIES, entries
 from topologies.classic.broker import Broker, KahaDb
 from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.transport_connectors import TransportConnector
+from topologies.classic.users import ClassicUser
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impairment import Impairment
 from topologies.model.jvm import Jvm
@@ -48,9 +50,9 @@ IN_SHORT = re.compile(r"^\*\*In short\*\*: (.+?)\n\n", re.DOTALL | re.MULTILINE)
 PART = re.compile(r"(<!-- ([^\n]*): written by make docs -->\n\n)(.*?)(\n<!-- end -->\n)", re.DOTALL)
 FIELDS_OF = (
     *(ClientGroup, Jvm),
-    *(Broker, TransportConnector, DestinationPolicy, DeadLetters, BridgeFilter, KahaDb),
+    *(Broker, TransportConnector, DestinationPolicy, DeadLetters, BridgeFilter, KahaDb, ClassicUser),
     *(NetworkConnector, StaticDiscovery, MulticastDiscovery),
-    *(ArtemisBroker, Acceptor, AddressSetting, Address, Journal, HaPolicy, Router),
+    *(ArtemisBroker, Acceptor, AddressSetting, Address, Journal, HaPolicy, ArtemisUser, Router),
     *(BrokerConnection, AddressMatch, Mirror, ClusterLink, ClusterConnection),
 )
 """The parts of a topology file."""

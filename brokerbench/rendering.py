@@ -220,6 +220,11 @@ def _require_fitting(topology: Topology) -> None:
                 f"broker {broker.name!r} has JVM options, which a Compose folder cannot set; leave"
                 f" {' '.join(broker.java.options)} out, or write it into {START}"
             )
+        if broker.link_users:
+            raise TopologyInvalid(
+                f"broker {broker.name!r} has users for links, whose passwords the start script of a Compose folder"
+                " cannot set; leave users and user_name out, or use --to broker"
+            )
         if topology.product.needs_tls(topology, broker):
             raise TopologyInvalid(
                 f"broker {broker.name!r} needs certificates for TLS, which rendered folders cannot contain; use"

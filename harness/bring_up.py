@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from drivers import canary
 from topologies.management.link_traffic import report_round_trips
-from topologies.management.links import hold_back, prove_links
+from topologies.management.link_users import await_uncertain, uncertain_links
+from topologies.management.links import hold_back, prove_links, start_links
 from topologies.management.sampling import Row
 from topologies.model.link import Link
 from topologies.model.paths import Path
@@ -60,9 +61,17 @@ def bring_up(
         progress(f"not started until start-link, and their paths not proven: {', '.join(sorted(waiting))}")
         hold_back(runtime, topology, waiting)
     started()
+    uncertain = _uncertain(runtime, topology)
     present = [link for link in present_links(topology, absent) if link.name not in waiting]
-    round_trips = _prove_links(runtime, topology, progress, present)
-    unproven, down = 0, {hop for link in topology.links if link.name in waiting for hop in link.directions}
+    certain = [link for link in present if link.name not in uncertain]
+    round_trips = _prove_links(runtime, topology, progress, certain)
+    if uncertain:
+        listed = ", ".join(f"{name} ({why})" for name, why in sorted(uncertain.items()))
+        progress(f"brokers may reject the users of links, so their paths are not proven: {listed}")
+        start_links(runtime, topology, [link for link in present if link.name in uncertain])
+        await_uncertain(runtime, topology, [link.name for link in present if link.name in uncertain])
+    unproven, skipped = 0, {*waiting, *uncertain}
+    down = {hop for link in topology.links if link.name in skipped for hop in link.directions}
     for paths, ends in crossings:
         there = [path for path in paths if not {*path.route} & {*absent} and not _hops(path) & down]
         askable_paths = canary.provable_paths(topology, there)
@@ -71,6 +80,12 @@ def bring_up(
         progress(canary.describe(there, askable_paths, f", {protocols}" if len(crossings) > 1 else ""))
         unproven += len(there) - len(askable_paths)
     return Proof(unproven, round_trips)
+
+
+def _uncertain(runtime: Runtime, topology: Topology) -> dict[str, str]:
+    """The links that may stay down because of their users. Brokers that run already have users of their own."""
+    configured = can(runtime.name, Capability.CONFIGURES_BROKERS) and can(runtime.name, Capability.LINKS_BROKERS)
+    return uncertain_links(topology) if configured else {}
 
 
 def _hops(path: Path) -> set[tuple[str, str]]:

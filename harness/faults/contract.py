@@ -234,6 +234,16 @@ class LinkFault(Fault):
             raise RuntimeFailed(f"link {self.target!r} does not go through a proxy, so it cannot have a fault")
         return proxies
 
+    def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
+        return self.why_down(topology)
+
+    def why_down(self, topology: Topology) -> str:
+        """Return why this link never comes up, with the next step; empty if it can."""
+        link = next(link for link in topology.links if link.name == self.target)
+        if not link.login_problems:
+            return ""
+        return f"it never comes up, as {' and '.join(link.login_problems)}; correct the users, or leave the fault out"
+
     def why_not_in_cluster(self, topology: Topology, verb: str, next_step: str) -> str:
         """Return why a broker cannot ``verb`` this link alone, with the next step; empty if it can."""
         cluster = next(link.cluster_name for link in topology.links if link.name == self.target)

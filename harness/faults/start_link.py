@@ -47,7 +47,9 @@ class StartLink(LinkFault):
         return False
 
     def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
-        return self.why_not_in_cluster(topology, "start", "use an AMQP connection, such as in --topology senders")
+        return self.why_down(topology) or self.why_not_in_cluster(
+            topology, "start", "use an AMQP connection, such as in --topology senders"
+        )
 
     def begin(self, runtime: Runtime) -> None:
         """Stop it first: an Artemis connection that has used all its attempts counts as started."""

@@ -29,7 +29,7 @@ class StopLink(LinkFault):
     through_proxy: ClassVar[bool] = False
 
     def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
-        return self.why_not_in_cluster(topology, "stop", "use cut")
+        return self.why_down(topology) or self.why_not_in_cluster(topology, "stop", "use cut")
 
     def begin(self, runtime: Runtime) -> None:
         operations_of(runtime).stop_link(self.target)

@@ -39,7 +39,10 @@ from records.writer import Recorder
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.link_traffic import whole_run_rows
+from topologies.management.link_users import sentences, states, uncertain_links, up_against_login
 from topologies.management.links import give_up_lines
+from topologies.management.mirrored_queues import MirroredQueues, mirrored_queues, queue_names
+from topologies.management.mirrored_queues import sentence as mirror_sentence
 from topologies.management.sampling import PERIOD_S, CounterReadings, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
@@ -92,6 +95,9 @@ class BrokerEnvironment:
         self._is_up = False
         self._not_joined: Callable[[], Collection[str]] = frozenset
         self._gone: Callable[[], Collection[str]] = frozenset
+        self._uncertain_states: dict[str, str] = {}
+        self._mirrored: MirroredQueues = {}
+        self._mirror_notes: list[str] = []
         if options.runtime == "memory":
             memory = MemoryRuntime([broker.name for broker in topology.brokers])
             self.runtime, self._watch = memory, MemoryWatch(memory)
@@ -345,14 +351,39 @@ class BrokerEnvironment:
         """Return a sentence about consumers of other clients on the run's queues; '' if there were none."""
         return sentence(self._others.found) if self._others.found else ""
 
-    def links_given_up(self) -> list[str]:
-        """Return a sentence for each link whose opener made no more attempts at some time."""
+    def link_notes(self) -> list[str]:
+        """Return sentences: links whose users brokers may reject, links whose opener gave up, and queues of mirrors.
+
+        The first have the link's state and the brokers' log lines.
+        """
+        uncertain = sentences(self.runtime, self.topology, self._uncertain_states)
+        return [*uncertain, *self._links_given_up(), *self._mirror_notes]
+
+    def _links_given_up(self) -> list[str]:
         openers = {link.name: link.opened_by.name for link in self.topology.links}
         return [
             f"link {link} gave up: {openers[link]} logged {logged!r}; it stays down until the broker restarts, or "
             f"until --fault 'start-link({link}, at=S)' starts it"
             for link, logged in give_up_lines(self.runtime, self.topology, self.topology.links).items()
         ]
+
+    def list_mirrored_queues(self, when: str) -> None:
+        """Keep a sentence per mirror with the queues at both its ends, unless the last sentence has the same queues.
+
+        ``when``: such as "after the load".
+        """
+        if can(self.runtime.name, Capability.CONFIGURES_BROKERS):
+            listed = mirrored_queues(self.runtime, self.topology)
+            for link in self.topology.links:
+                if link.name in listed and queue_names(listed, link) != queue_names(self._mirrored, link):
+                    self._mirror_notes.append(mirror_sentence(link, listed[link.name], when))
+            self._mirrored = listed
+
+    def check_uncertain_links(self) -> list[str]:
+        """Keep the states of the links whose users brokers may reject. Return why the run is invalid, if it is."""
+        if can(self.runtime.name, Capability.CONFIGURES_BROKERS):
+            self._uncertain_states = states(self.runtime, self.topology, uncertain_links(self.topology))
+        return up_against_login(self.topology, self._uncertain_states)
 
     def count_links(self) -> None:
         """Close the link proxies, and record the bytes that each link carried in the whole run."""

@@ -190,6 +190,9 @@ class RunController:
         if self._is_abandoned() or self.over:
             return
         self.load.end()
+        for problem in self.brokers.check_uncertain_links():
+            self.run_record.problem(problem)
+        self.brokers.list_mirrored_queues("at the end of the load")
         parts = (self.load_generators, self.brokers, self.run_record)
         limits = self._drain_limits()
         if not wait_until_still(*parts, limits, self._is_abandoned):
@@ -224,6 +227,7 @@ class RunController:
             return
         self.over = True
         try:
+            self.brokers.list_mirrored_queues("after the clients left")
             expires = any("time_to_live_s" in user.settings for user in self.plan.info.users)
             unknowns = self.brokers.browse(self.run_number, expires=expires)
             self.run_record.unknown(*unknowns, *filter(None, [self.brokers.other_consumers()]))
@@ -268,7 +272,7 @@ class RunController:
         self._late_rows()
         for broker in sorted(self.faults.brokers_down_for_good()):
             self.run_record.warning(NEVER_BACK.format(broker))
-        for note in (*self.brokers.links_given_up(), *self.faults.not_due, *self.load_generators.tally().notes):
+        for note in (*self.brokers.link_notes(), *self.faults.not_due, *self.load_generators.tally().notes):
             self.run_record.warning(note)
         for warning in failed_user_sentences(self.load_generators.tally(), self.plan.counts):
             self.run_record.warning(warning)

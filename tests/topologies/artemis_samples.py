@@ -7,6 +7,7 @@ from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, Journal
 from topologies.artemis.links import BALANCING, AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.artemis.product import ARTEMIS
+from topologies.artemis.users import ArtemisUser
 from topologies.model.broker import MIB
 from topologies.model.client_groups import ClientGroup
 from topologies.model.link import Link
@@ -71,9 +72,13 @@ def every_artemis_feature() -> Topology:
             AddressSetting("prices.#", default_routing="MULTICAST", dead_letter_address="D", default_last_value=True),
         ),
         addresses=(Address("orders"), Address("prices", "MULTICAST"), Address("parts", queue="parts.in")),
+        users=(ArtemisUser("links"),),
     )  # fmt: skip
     right = ArtemisBroker(
-        "right", acceptors=(Acceptor("all", connections_allowed=500),), persistence=Journal("ASYNCIO", datasync=False)
+        "right",
+        acceptors=(Acceptor("all", connections_allowed=500),),
+        persistence=Journal("ASYNCIO", datasync=False),
+        users=(ArtemisUser("links", browse=("orders", "prices.#"), delete=()),),
     )
     cluster = ClusterConnection("c", message_load_balancing="STRICT", max_hops=2)
     links = (
@@ -81,7 +86,7 @@ def every_artemis_feature() -> Topology:
             left, right, "there.and_back",
             senders=(AddressMatch("orders"), AddressMatch(queue_name="parts.in")),
             receivers=(AddressMatch("prices.#"),), mirror=Mirror(address_filter="eu,!eu.uk", durable=False),
-            retry_interval_ms=100, reconnect_attempts=5, auto_start=False,
+            retry_interval_ms=100, reconnect_attempts=5, auto_start=False, user_name="links",
         ),
         ClusterLink(left, right, "members", cluster=cluster),
     )  # fmt: skip

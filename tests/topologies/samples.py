@@ -10,6 +10,7 @@ from topologies.classic.network_connectors import MulticastDiscovery, NetworkCon
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.product import CLASSIC
 from topologies.classic.transport_connectors import OPENWIRE_TRANSPORTS, TransportConnector
+from topologies.classic.users import ClassicUser
 from topologies.model.broker import GIB, MIB
 from topologies.model.client_groups import ClientGroup
 from topologies.model.site import Site
@@ -119,12 +120,15 @@ def every_feature() -> Topology:
     store = KahaDb(journal_disk_sync_strategy="periodic", preallocation_scope="none", preallocation_strategy="zeros")
     left = Broker(
         "left", connectors=(odd, stomp), policies=policies_, persistence=store, memory_limit_bytes=64 * MIB,
-        send_fail_if_no_space_after_timeout_ms=100,
+        send_fail_if_no_space_after_timeout_ms=100, users=(ClassicUser("links"),),
         **{name: not default for name, default in FLAGS.items() if name not in NEEDED},
     )  # fmt: skip
-    right = Broker("right", connectors=(odd, stomp), policies=policies_, persistence=None, trace_broker_path=False)
+    user = ClassicUser("links", write=("queue://>", "topic://prices.>"), admin=("queue://>",))
+    right = Broker(
+        "right", connectors=(odd, stomp), policies=policies_, persistence=None, trace_broker_path=False, users=(user,)
+    )
     link = NetworkConnector(
-        opened_by=left, to=right, name="there.and_back", duplex=True, message_ttl=-1, consumer_ttl=2,
+        opened_by=left, to=right, name="there.and_back", duplex=True, message_ttl=-1, consumer_ttl=2, user_name="links",
         conduit_subscriptions=False, destination_filter="Queue.orders.>",
         excluded_destinations=("queue://private.>",),
         dynamically_included_destinations=("queue://orders.>", "topic://prices.>"),

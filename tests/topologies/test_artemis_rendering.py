@@ -63,9 +63,8 @@ def test_a_topology_renders_to_its_golden_files(folder: str) -> None:
     topology = GOLDEN[folder]
     for broker in topology.brokers:
         for filename, text in files_of(topology, broker).items():
-            assert_golden(
-                f"{folder}/{broker.name}/{filename}" if filename in OF_ONE_BROKER else f"artemis/{filename}", text
-            )
+            of_one = filename in OF_ONE_BROKER or (broker.link_users and filename in (USERS, ROLES))
+            assert_golden(f"{folder}/{broker.name}/{filename}" if of_one else f"artemis/{filename}", text)
 
 
 def test_no_golden_file_is_left_over() -> None:
@@ -156,7 +155,7 @@ def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree
             ArtemisBroker,
             (names.BROKER,),
             "region standby_of acceptors address_settings addresses persistence ha memory_percent_of_heap"
-            " memory_limit_bytes jvm",
+            " memory_limit_bytes users jvm",
         ),
         (Journal, (names.JOURNAL,), ""),
         (
@@ -170,7 +169,8 @@ def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree
         (
             BrokerConnection,
             (names.BROKER_CONNECTION,),
-            "opened_by to duplex message_ttl consumer_ttl impairment senders receivers peers mirror alternates",
+            "opened_by to duplex message_ttl consumer_ttl user_name impairment senders receivers peers mirror"
+            " alternates",
         ),
         (Mirror, (names.MIRROR,), "address_filter properties"),
         (HaPolicy, ({name: "" for table in names.HA.values() for name in table},), "kind"),

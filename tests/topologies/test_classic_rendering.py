@@ -157,7 +157,7 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
             Broker,
             (names.BROKER, names.SYSTEM_USAGE),
             "region standby_of connectors policies persistence memory_percent_of_heap memory_limit_bytes"
-            " store_limit_bytes temp_limit_bytes trace_broker_path jvm",
+            " store_limit_bytes temp_limit_bytes trace_broker_path users jvm",
         ),
         (KahaDb, (names.KAHADB, names.STORE_LOCK), ""),
         (
@@ -173,7 +173,7 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
         (
             NetworkConnector,
             (names.NETWORK_CONNECTOR, names.NETWORK_CONNECTOR_LISTS),
-            "opened_by to impairment discovery destination_filter max_inactivity_ms",
+            "opened_by to user_name impairment discovery destination_filter max_inactivity_ms",
         ),
     ],
 )

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from topologies.artemis.addresses import DEFAULT_ADDRESS_SETTINGS, Address, AddressSetting
+from topologies.artemis.users import ArtemisUser
 from topologies.model.broker import MIB, AnyBroker
 from topologies.model.jvm import Jvm
+from topologies.model.users import LinkUser
 from topologies.model.validity import (
     TopologyInvalid,
     choice,
@@ -165,6 +167,7 @@ class ArtemisBroker(AnyBroker):
     mirror_ack_page_attempts: int = number(2, least=1)
     mirror_ack_retry_delay_ms: int = number(100, least=1)
     mirror_page_transaction: bool = False
+    users: tuple[ArtemisUser, ...] = ()
     jvm: Jvm = field(default_factory=Jvm)
 
     def __post_init__(self) -> None:
@@ -177,6 +180,7 @@ class ArtemisBroker(AnyBroker):
             "acceptors of protocol": [acceptor.protocol for acceptor in self.acceptors],
             "address settings for": [setting.match for setting in self.address_settings],
             "addresses named": [address.name for address in self.addresses],
+            "users named": [user.name for user in self.users],
         }
         require_distinct(subject, parts)
 
@@ -206,6 +210,10 @@ class ArtemisBroker(AnyBroker):
     @property
     def store(self) -> object | None:
         return self.persistence
+
+    @property
+    def link_users(self) -> tuple[LinkUser, ...]:
+        return self.users
 
     @property
     def java(self) -> Jvm:

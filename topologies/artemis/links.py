@@ -78,6 +78,11 @@ class ClusterLink(Link):
         return self.cluster.name
 
     @property
+    def logs_in_at(self) -> tuple[AnyBroker, ...]:
+        """Both members, as each connects to the other."""
+        return (self.opened_by, self.to)
+
+    @property
     def limits(self) -> dict[str, int]:
         """The link's hop limits. A cluster counts only links of this cluster."""
         return {"max_hops": self.cluster.max_hops}

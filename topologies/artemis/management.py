@@ -188,11 +188,13 @@ def _carried(listed: Sequence[str], links: LinksOfBroker, depths: Counter[str]) 
     If several links have the same direction, none has figures: the broker does not show which link carried what.
     """
     consumers = [consumer for text in listed for consumer in json.loads(text)["data"]]
-    for of_links, user in ((links.sends_on, ""), (links.sent_from, BRIDGE_USER)):
+    for of_links, logs_in in ((links.sends_on, False), (links.sent_from, True)):
         consumers_of_links = [
             consumer
             for consumer in consumers
-            if consumer["user"] == user and not str(consumer["queue"]).startswith(MIRROR_QUEUE)
+            if is_of_link(user := str(consumer["user"]))
+            and bool(user) is logs_in
+            and not str(consumer["queue"]).startswith(MIRROR_QUEUE)
         ]
         if len(of_links) == 1:
             ((link, remote),) = of_links.items()
@@ -209,12 +211,23 @@ def _clients(connections: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 def of_clients(connections: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The connections that have logged in and do not belong to brokers. A connection to another broker has no user."""
-    return [connection for connection in connections if connection["users"] not in ("", BRIDGE_USER)]
+    return [connection for connection in connections if not is_of_link(str(connection["users"]))]
+
+
+def is_of_link(user: str) -> bool:
+    """Whether a connection or a consumer with this user belongs to a link; the broker that opens one shows no user."""
+    return not user or user.startswith(BRIDGE_USER)
 
 
 def start_connection(agent: Jolokia, link: str) -> None:
     """Start an AMQP connection with ``auto_start`` off. Raises ManagementFailed."""
     agent.execute(broker_mbean(agent.calls_itself), "startBrokerConnection(java.lang.String)", link)
+
+
+def list_queues(agent: Jolokia) -> dict[str, int]:
+    """All queues with their messages, including the queues of mirrors. Raises ManagementFailed."""
+    queues = agent.read(queue_mbean(agent.calls_itself, "*", "*", "*"), "Name", "MessageCount")
+    return {str(queue["Name"]): int(queue["MessageCount"]) for queue in queues.values()}
 
 
 def give_up_pattern(link: str) -> re.Pattern[str]:

@@ -37,6 +37,10 @@ ARTEMIS_WORDS: Mapping[str, Mapping[str, str]] = {
         "clusterconnections": "write links of kind clusterConnection",
         "brokerconnections": "write links of kind amqpConnection",
         "amqpconnections": "write links of kind amqpConnection",
+        "securitysettings": "write users, with send, consume, browse, create and delete for each",
+        "clusteruser": "write user_name in each link of the cluster, and the same name in users of its members",
+        "authorizationplugin": "it belongs to ActiveMQ Classic; for Artemis write users, with send, consume, browse,"
+        " create and delete for each",
         "networkconnectors": "it belongs to ActiveMQ Classic; for Artemis write links",
         "connectors": "it belongs to ActiveMQ Classic; for Artemis write acceptors",
         "transportconnectors": "it belongs to ActiveMQ Classic; for Artemis write acceptors",

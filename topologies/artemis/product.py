@@ -94,5 +94,6 @@ ARTEMIS = BrokerProduct(
         unbrowsable=frozenset({"stomp"}),
         backlogs_on_queues=True,
         queue_users=ARTEMIS_QUEUE_USERS,
+        list_queues=management.list_queues,
     ),
 )

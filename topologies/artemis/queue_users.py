@@ -4,10 +4,9 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from topologies.artemis.management import MOST_LISTED, broker_mbean, queue_mbean
+from topologies.artemis.management import MOST_LISTED, broker_mbean, is_of_link, queue_mbean
 from topologies.management.jolokia import Jolokia
 from topologies.management.queue_users import BrokerConsumer, QueueUsers
-from topologies.model.site import BRIDGE_USER
 
 
 def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[BrokerConsumer]:
@@ -18,9 +17,9 @@ def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str])
 
 
 def _on_queues(listed: Collection[Mapping[str, Any]], queues: Collection[str]) -> Iterator[BrokerConsumer]:
-    """Skip the consumers of links, which have no user or the bridge user. Pure."""
+    """Skip the consumers of links, which have no user or a user of links. Pure."""
     for consumer in listed:
-        if consumer["queue"] in queues and consumer["user"] not in ("", BRIDGE_USER):
+        if consumer["queue"] in queues and not is_of_link(str(consumer["user"])):
             client_id, address = (str(consumer.get(name) or "") for name in ("clientID", "remoteAddress"))
             yield BrokerConsumer(str(consumer["queue"]), client_id, address)
 

@@ -6,14 +6,17 @@ Each rule yields one sentence per violation.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterLink
 from topologies.artemis.loops import loop_problems
 from topologies.artemis.matching import overlap
 from topologies.artemis.router import Router
+from topologies.artemis.users import ambiguous
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
+from topologies.model.users import user_at
 
 NO_KIND = "a name has no queue:// or topic:// prefix here"
 KIND = re.compile(r"^(\s*!?)(queue|topic)://")
@@ -26,6 +29,8 @@ def artemis_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
     for link in connections:
         yield from _ends(link, brokers)
     yield from loop_problems(connections)
+    yield from _user_patterns(brokers)
+    yield from _cluster_users([link for link in links if isinstance(link, ClusterLink)])
 
 
 def artemis_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
@@ -73,9 +78,44 @@ def _clusters(links: Sequence[ClusterLink]) -> Iterator[str]:
                 yield f"link {link.name!r} needs a core acceptor on {end.name!r}; add one"
 
 
+def _user_patterns(brokers: Sequence[AnyBroker]) -> Iterator[str]:
+    for broker in brokers:
+        for pattern, other in ambiguous(broker.users) if isinstance(broker, ArtemisBroker) else ():
+            yield (
+                f"broker {broker.name!r}: users have permissions for {pattern!r} and {other!r}, which match common"
+                " addresses, but Artemis applies only one setting; write patterns of which one contains the other"
+            )
+
+
+def _cluster_users(links: Sequence[ClusterLink]) -> Iterator[str]:
+    """A broker has one user for all its clusters, which may do everything; other members know it by their own one."""
+    for earlier, link in pairwise(links):
+        if link.user_name != earlier.user_name:
+            yield (
+                f"links {earlier.name!r} and {link.name!r} of clusters have user_name={earlier.user_name!r} and"
+                f" {link.user_name!r}, but an Artemis broker has only one cluster-user; give all of them the same"
+            )
+    for link in links:
+        for end in link.logs_in_at if link.user_name else ():
+            user = user_at(end.link_users, link.user_name)
+            if user is None:
+                yield (
+                    f"link {link.name!r} has user_name={link.user_name!r}, which is missing at {end.name!r}, but every"
+                    " member of a cluster has its cluster-user; add the user there, with other_password: true to make"
+                    " logins fail"
+                )
+            elif user.limits:
+                yield (
+                    f"link {link.name!r} has user_name={link.user_name!r} with limited permissions at {end.name!r}"
+                    f" ({'; '.join(user.limits)}), but Artemis checks none of its cluster-user; leave them out"
+                )
+
+
 def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]:
     if isinstance(link.opened_by, Router):
         yield f"link {link.name!r} is opened by {link.opened_by.name!r}, a Router: let a broker open it to the router"
+    if link.user_name and isinstance(link.to, Router):
+        yield f"link {link.name!r} has user_name={link.user_name!r}, but a Router requires no login; leave it out"
     for end in (link.to, *link.alternates):
         if end not in brokers:
             yield f"link {link.name!r} has the alternate {end.name!r}, which is not among the topology's brokers"

@@ -118,14 +118,15 @@ def unit_and_number(field: str, text: str) -> str:
 ALMOST = 0.88  # one letter in ten differs; short words must match exactly
 HOPS_OF_LINKS = ("networkttl", "messagettl", "consumerttl")
 """Two of them are fields of every link, but some products do not let users choose them."""
-CREDENTIALS = "a run creates the brokers' users and passwords; leave it out"
+CREDENTIALS = "a run creates the passwords of all users; leave it out"
+LINK_USER = "write user_name in a link, and the same name in users of its brokers"
 PLACES = "a run chooses where brokers listen (--base-port, --bind-host), or --brokers-file names them; leave it out"
 Words = dict[str, str]
 EVERYWHERE: Words = {
-    "username": CREDENTIALS,
-    "user": CREDENTIALS,
+    "username": LINK_USER,
+    "user": LINK_USER,
     "password": CREDENTIALS,
-    "remoteusername": CREDENTIALS,
+    "remoteusername": LINK_USER,
     "remotepassword": CREDENTIALS,
     "datadirectory": "a run chooses where brokers keep their stores; leave it out",
     "host": PLACES,

@@ -54,11 +54,21 @@ PARAMETERS: Json = {
 
 def templates(topology: Topology) -> dict[str, str]:
     """Map file names to templates, one per region. Raises `TopologyInvalid` for settings that Amazon MQ lacks."""
+    _require_one_user(topology)
     require_permitted(topology)
     _require_distinct(topology)
     regions = sorted({broker.region for broker in topology.brokers})
     names = {region: f"{topology.name}{'-' + region if region else ''}.template.json" for region in regions}
     return {names[region]: json.dumps(_template(topology, region), indent=2) + "\n" for region in regions}
+
+
+def _require_one_user(topology: Topology) -> None:
+    for link in topology.links:
+        if link.user_name:
+            raise TopologyInvalid(
+                f"link {link.name!r} has user_name={link.user_name!r}, but a template has one user for all links, the"
+                " parameter BridgeUsername; leave user_name and the brokers' users out"
+            )
 
 
 def _template(topology: Topology, region: str) -> Json:

@@ -5,9 +5,11 @@ from typing import ClassVar
 
 from topologies.classic.policies import DEFAULT_POLICIES, DestinationPolicy
 from topologies.classic.transport_connectors import DEFAULT_CONNECTORS, TransportConnector
+from topologies.classic.users import ClassicUser
 from topologies.model.broker import GIB, MIB, AnyBroker
 from topologies.model.explicit_fields import changed
 from topologies.model.jvm import Jvm
+from topologies.model.users import LinkUser
 from topologies.model.validity import TopologyInvalid, choice, number, require_at_least, require_distinct, require_rules
 
 
@@ -80,6 +82,7 @@ class Broker(AnyBroker):
     split_system_usage: bool = False  # producers and consumers get separate shares
     producer_system_usage_percent: int = number(60, least=1, most=100)
     consumer_system_usage_percent: int = number(40, least=1, most=100)
+    users: tuple[ClassicUser, ...] = ()
     jvm: Jvm = field(default_factory=Jvm)
 
     def __post_init__(self) -> None:
@@ -90,6 +93,7 @@ class Broker(AnyBroker):
         parts = {
             "transport connectors of name": [connector.name for connector in self.connectors],
             "transport connectors of protocol": [connector.protocol for connector in self.connectors],
+            "users named": [user.name for user in self.users],
         }
         require_distinct(subject, parts)
 
@@ -119,6 +123,10 @@ class Broker(AnyBroker):
     @property
     def store(self) -> object | None:
         return self.persistence
+
+    @property
+    def link_users(self) -> tuple[LinkUser, ...]:
+        return self.users
 
     @property
     def java(self) -> Jvm:

@@ -130,6 +130,11 @@ class NetworkConnector(Link):
     discovery: StaticDiscovery | MulticastDiscovery = field(default_factory=StaticDiscovery)
 
     @property
+    def logs_in_at(self) -> tuple[AnyBroker, ...]:
+        """Both ends: a bridge is a client of its own broker too."""
+        return (self.opened_by, self.to)
+
+    @property
     def uses_tls(self) -> bool:
         return isinstance(self.to, Broker) and self.to.connector("openwire").is_secure
 

@@ -170,7 +170,8 @@ class ProductManagement:
     product. ``backlogs_on_queues``: messages that wait for a durable subscription are on a queue, where they are
     counted and browsed. ``durable_subscriptions``: a broker's durable subscriptions; None if they are queues.
     ``remove_subscription``: removes one, with its messages. ``store_limit``: None if a running broker's limit cannot be
-    changed. ``queue_users``: the consumers of queues.
+    changed. ``queue_users``: the consumers of queues. ``list_queues``: all queues of a broker, including internal ones,
+    with their messages; None for a product without mirrors.
     """
 
     queries: Callable[[Topology, str], BrokerQueries]
@@ -187,6 +188,7 @@ class ProductManagement:
     remove_subscription: Callable[[Jolokia, DurableSubscription], None] | None = None
     store_limit: StoreLimit | None = None
     queue_users: QueueUsers | None = None
+    list_queues: Callable[[Jolokia], dict[str, int]] | None = None
 
 
 def management_of(topology: Topology) -> ProductManagement:

@@ -60,7 +60,7 @@ def prove_links(
         if progress:
             progress(f"canaries must prove the links: {', '.join(silent)} have no management address")
         return 0.0
-    _start_links(runtime, topology, wanted)
+    start_links(runtime, topology, wanted)
     while doubts := unproven(runtime, topology, wanted):
         if time.monotonic() - began >= timeout_s:
             raise LinksNotProven(_describe(doubts, timeout_s, runtime, topology))
@@ -106,7 +106,7 @@ def doubtful(
     return [UnprovenLink(link, why) for link in links if (why := missing(link, ends))]
 
 
-def _start_links(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> None:
+def start_links(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> None:
     """Start the links that do not start automatically. Raises ManagementFailed."""
     start = management_of(topology).start_link
     for link in links:
@@ -151,8 +151,8 @@ def give_up_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[L
     """The last text by which the opener of a link logged that it makes no more attempts, by the link's name."""
     if (pattern := management_of(topology).give_up_pattern) is None:
         return {}
-    log_of = cache(lambda opener: "\n".join(_log(runtime.log_path(opener))))
-    found = {link.name: pattern(link.name).findall(log_of(link.opened_by.name)) for link in links}
+    text_of = cache(lambda opener: "\n".join(log_of(runtime.log_path(opener))))
+    found = {link.name: pattern(link.name).findall(text_of(link.opened_by.name)) for link in links}
     return {name: texts[-1][:LINE_LIMIT] for name, texts in found.items() if texts}
 
 
@@ -169,7 +169,7 @@ def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: Managed
                 "auto_start=False: then the link is started once all brokers listen"
             )
         for broker in (link.opened_by.name, link.to.name):
-            logged = relevant(_log(runtime.log_path(broker)), link)
+            logged = relevant(log_of(runtime.log_path(broker)), link)
             lines += [f"    {broker} logs: {line}" for line in logged]
     return "\n".join([*lines, *_unread(doubts, runtime)])
 
@@ -193,7 +193,8 @@ def relevant(log: Sequence[str], link: Link) -> list[str]:
     return [line[:LINE_LIMIT] for line in dict.fromkeys((named or lines)[-LOG_LINES:])]
 
 
-def _log(path: Path | None) -> list[str]:
+def log_of(path: Path | None) -> list[str]:
+    """The lines of a broker's log; [] if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").splitlines() if path else []
     except OSError:

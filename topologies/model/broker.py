@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from topologies.model.jvm import Jvm
+from topologies.model.users import LinkUser
 from topologies.model.validity import require_name, require_rules
 
 GIB = 1024**3
@@ -61,6 +62,11 @@ class AnyBroker:
     def store(self) -> object | None:
         """Its message store; None for memory only. Both brokers of a pair have the same store."""
         return None
+
+    @property
+    def link_users(self) -> tuple[LinkUser, ...]:
+        """The users that other brokers' links may log in as, in addition to the user of all links."""
+        return ()
 
     @property
     def java(self) -> Jvm:

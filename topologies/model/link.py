@@ -10,6 +10,7 @@ from typing import ClassVar
 from topologies.model.broker import AnyBroker
 from topologies.model.explicit_fields import changed
 from topologies.model.impairment import Impairment
+from topologies.model.users import login_problems, user_at
 from topologies.model.validity import LONGEST_NAME_OF_A_LINK, limit, require_name, require_rules
 
 
@@ -30,12 +31,15 @@ class Link:
     duplex: bool = False
     message_ttl: int = limit(1)
     consumer_ttl: int = limit(1)
+    user_name: str = ""  # a user in the brokers' ``users``; empty: the user of all links
     impairment: Impairment | None = None  # None: no proxy
 
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", f"{self.opened_by.name}-to-{self.to.name}")
         require_name("link", self.name, LONGEST_NAME_OF_A_LINK)
+        if self.user_name:
+            require_name(f"link {self.name!r}: user_name", self.user_name)
         require_rules(f"link {self.name!r}", self)
 
     @property
@@ -61,6 +65,25 @@ class Link:
     def limits(self) -> dict[str, int]:
         """Its limits by field name: ``message_ttl``, ``consumer_ttl`` or ``max_hops``."""
         return {"message_ttl": self.message_ttl, "consumer_ttl": self.consumer_ttl}
+
+    @property
+    def logs_in_at(self) -> tuple[AnyBroker, ...]:
+        """The brokers that check its user and password."""
+        return (self.to,)
+
+    @property
+    def login_problems(self) -> tuple[str, ...]:
+        """Why brokers reject its login, according to their users, as one sentence each; empty if none does."""
+        if not self.user_name:
+            return ()
+        ends = ((broker.name, broker.link_users) for broker in self.logs_in_at)
+        return tuple(login_problems(self.user_name, (self.opened_by.name, self.opened_by.link_users), ends))
+
+    @property
+    def permission_limits(self) -> tuple[str, ...]:
+        """The limited permissions of its user, as ``sink: write: queue://orders``; empty if none is limited."""
+        users = ((broker.name, user_at(broker.link_users, self.user_name)) for broker in self.logs_in_at)
+        return tuple(f"{broker}: {limit}" for broker, user in users if user for limit in user.limits)
 
     @property
     def uses_tls(self) -> bool:

@@ -84,7 +84,7 @@ SECRETS_FOLDER = "secrets"
 
 
 class _Secrets(Template):
-    braceidpattern = r"[a-z.]+"
+    braceidpattern = r"[A-Za-z0-9_.-]+"
 
 
 def filled(template: str, secrets: Mapping[str, str]) -> str:

@@ -35,6 +35,7 @@ def kind_problems(
 def part_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
     """Problems of the parts themselves, regardless of paths."""
     yield from (*_brokers(brokers), *_standbys(brokers), *_links(brokers, links), *_groups(brokers, groups))
+    yield from _users(brokers, links)
 
 
 def reach_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
@@ -128,6 +129,25 @@ def _repeated_links(links: Links) -> Iterator[str]:
         opposite = opened.get((target, opener))
         if opposite and opener < target:
             yield f"duplex links {name!r} and {opposite!r} join the same two brokers from both ends; keep one of them"
+
+
+def _users(brokers: Brokers, links: Links) -> Iterator[str]:
+    """Users that no link logs in as, and links whose user no broker has."""
+    known = dict.fromkeys(user.name for broker in brokers for user in broker.link_users)
+    used = {link.user_name for link in links}
+    for broker in brokers:
+        for user in broker.link_users:
+            if user.name not in used:
+                yield (
+                    f"broker {broker.name!r} has the user {user.name!r}, but no link has this user_name; write"
+                    f" user_name: {user.name} in a link, or remove the user"
+                )
+    for link in links:
+        if link.user_name and link.user_name not in known:
+            yield (
+                f"link {link.name!r} has user_name={link.user_name!r}, but no broker has this user; add it to the users"
+                f" of {' and '.join(dict.fromkeys(broker.name for broker in link.logs_in_at))}"
+            )
 
 
 def _groups(brokers: Brokers, groups: Groups) -> Iterator[str]:

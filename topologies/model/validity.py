@@ -64,9 +64,14 @@ def plain(default: str = "") -> str:
     return _ruled(default, require_plain)
 
 
-def destinations() -> tuple[str, ...]:
+def plains(*default: str) -> tuple[str, ...]:
+    """A field for any number of texts that `require_plain` accepts; none may be empty."""
+    return _ruled(default, _require_each_plain)
+
+
+def destinations(*default: str) -> tuple[str, ...]:
     """A field for any number of destinations that `require_destinations` accepts."""
-    return _ruled((), require_destinations)
+    return _ruled(default, require_destinations)
 
 
 def _ruled(default: Value, rule: Callable[..., None]) -> Value:
@@ -134,6 +139,14 @@ def require_plain(subject: str, **values: str) -> None:
         if not value.isprintable() or "${" in value:
             rule = "control characters and '${' are not allowed in it"
             raise TopologyInvalid(f"{subject}: {field}={value!r}, but {rule}", field=field)
+
+
+def _require_each_plain(subject: str, **lists: tuple[str, ...]) -> None:
+    for field, texts in lists.items():
+        for text in texts:
+            if not text.strip():
+                raise TopologyInvalid(f"{subject}: {field} has {text!r}, but it must not be empty", field=field)
+            require_plain(subject, **{field: text})
 
 
 def require_destinations(subject: str, **lists: tuple[str, ...]) -> None:

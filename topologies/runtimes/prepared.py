@@ -11,6 +11,7 @@ from topologies.model.endpoints import Credentials, ManagementEndpoint
 from topologies.model.launch import LOOPBACK, BrokerFolders
 from topologies.model.site import SECRETS_FOLDER, Site, filled
 from topologies.model.topology import Topology
+from topologies.model.users import password_key
 from topologies.runtimes.handle import Handle
 from topologies.runtimes.private import PrivateFolder, new_password
 from topologies.runtimes.proxies.link_proxies import LinkProxies
@@ -115,8 +116,9 @@ def management_of(broker: str, port: int, password: str) -> ManagementEndpoint:
     return ManagementEndpoint(broker, f"http://{LOOPBACK}:{port}/jolokia/", AGENT, password)
 
 
-def secrets_of(client: Credentials) -> dict[str, str]:
+def secrets_of(client: Credentials, topology: Topology) -> dict[str, str]:
     of_stores = new_password()
+    users = dict.fromkeys(user.name for broker in topology.brokers for user in broker.link_users)
     return {
         names.CLIENT_USERNAME: client.username,
         names.CLIENT_PASSWORD: client.password,
@@ -124,6 +126,7 @@ def secrets_of(client: Credentials) -> dict[str, str]:
         names.BRIDGE_PASSWORD: new_password(),
         names.KEYSTORE_PASSWORD: of_stores,
         names.TRUSTSTORE_PASSWORD: of_stores,
+        **{password_key(name, other=other): new_password() for name in users for other in (False, True)},
     }
 
 

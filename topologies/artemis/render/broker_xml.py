@@ -6,6 +6,8 @@ the files below `SECRETS_FOLDER` have them as ``${…}`` placeholders. A runtime
 topologies.artemis.render.files).
 """
 
+from collections.abc import Sequence
+
 from lxml import etree
 
 from topologies.artemis.addresses import Address, AddressSetting
@@ -14,17 +16,26 @@ from topologies.artemis.render import names
 from topologies.artemis.render.files import extra_files
 from topologies.artemis.render.links import add_links
 from topologies.artemis.render.names import CONFIGURATION, CORE, DISPENSABLE, add, add_all, element, written_at
+from topologies.artemis.users import ArtemisUser, matches_of, permitted
 from topologies.model.explicit_fields import Written
 from topologies.model.site import DATA_PROPERTY, STORE_PROPERTY, Site
 from topologies.model.topology import Topology
 from topologies.render.xml import attributes_of, text, to_text
 
 BROKER_XML = "broker.xml"
-ROLES = "clients,bridges"
-PERMISSIONS = (
-    "createNonDurableQueue", "deleteNonDurableQueue", "createDurableQueue", "deleteDurableQueue",
-    "createAddress", "deleteAddress", "consume", "browse", "send",
-)  # fmt: skip
+ROLES = ("clients", "bridges")
+PERMISSIONS = {
+    "createNonDurableQueue": "create",
+    "deleteNonDurableQueue": "delete",
+    "createDurableQueue": "create",
+    "deleteDurableQueue": "delete",
+    "createAddress": "create",
+    "deleteAddress": "delete",
+    "consume": "consume",
+    "browse": "browse",
+    "send": "send",
+}
+"""Artemis' permission types with the fields of `ArtemisUser`."""
 HOUSEKEEPING = {
     "security-enabled": "true",
     "jmx-management-enabled": "true",
@@ -55,7 +66,7 @@ def core(topology: Topology, broker: ArtemisBroker, site: Site) -> etree._Elemen
     for acceptor in broker.acceptors:
         add(acceptors, "acceptor", {"name": acceptor.name}, listening_uri(broker, acceptor, site))
     add_links(parent, topology, broker, site)
-    _add_security(parent)
+    _add_security(parent, broker.users)
     settings = add(parent, "address-settings")
     for setting in broker.address_settings:
         _add_setting(settings, setting, written)
@@ -97,10 +108,14 @@ def _add_store(parent: etree._Element, broker: ArtemisBroker, written: Written) 
         add_all(parent, {tag: by_kind.get(tag, value) if value == "0" else value for tag, value in values.items()})
 
 
-def _add_security(parent: etree._Element) -> None:
-    setting = add(add(parent, "security-settings"), "security-setting", {"match": "#"})
-    for permission in PERMISSIONS:
-        add(setting, "permission", {"type": permission, "roles": ROLES})
+def _add_security(parent: etree._Element, users: Sequence[ArtemisUser]) -> None:
+    settings = add(parent, "security-settings")
+    for match in matches_of(users):
+        setting = add(settings, "security-setting", {"match": match})
+        for kind, permission in PERMISSIONS.items():
+            add(
+                setting, "permission", {"type": kind, "roles": ",".join((*ROLES, *permitted(users, permission, match)))}
+            )
 
 
 def _add_setting(parent: etree._Element, setting: AddressSetting, written: Written) -> None:

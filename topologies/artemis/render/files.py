@@ -6,7 +6,7 @@ folder by the system property `SECRETS_PROPERTY`, and reads broker.properties wi
 """
 
 from topologies.artemis.broker import ArtemisBroker
-from topologies.artemis.render.links import clusters_of, connections_of
+from topologies.artemis.render.links import cluster_user, clusters_of, connections_of
 from topologies.artemis.router import Router
 from topologies.model.site import (
     BRIDGE_PASSWORD,
@@ -17,6 +17,7 @@ from topologies.model.site import (
     SECRETS_PROPERTY,
 )
 from topologies.model.topology import Topology
+from topologies.model.users import link_password_key, login_of, password_key
 from topologies.render.log4j import log4j2_properties
 
 BROKER_PROPERTIES = f"{SECRETS_FOLDER}/broker.properties"
@@ -59,8 +60,11 @@ def extra_files(topology: Topology, broker: ArtemisBroker) -> dict[str, str]:
         DETECTORS: "!org.jolokia.server.detector.misc.ArtemisDetector\n",
         BROKER_PROPERTIES: broker_properties(topology, broker),
         USERS: _line(_placeholder(CLIENT_USERNAME), CLIENT_PASSWORD)
-        + _line(_placeholder(BRIDGE_USERNAME), BRIDGE_PASSWORD),
-        ROLES: _line("clients", CLIENT_USERNAME) + _line("bridges", BRIDGE_USERNAME),
+        + _line(_placeholder(BRIDGE_USERNAME), BRIDGE_PASSWORD)
+        + "".join(_line(user.login, password_key(user.name, other=user.other_password)) for user in broker.users),
+        ROLES: _line("clients", CLIENT_USERNAME)
+        + _line("bridges", BRIDGE_USERNAME)
+        + "".join(f"{user.login}={user.login}\n" for user in broker.users),
     }
 
 
@@ -68,13 +72,19 @@ def broker_properties(topology: Topology, broker: ArtemisBroker) -> str:
     """The user and password for logging in at other brokers. Artemis lets these properties override broker.xml."""
     lines = []
     if clusters_of(topology, broker):
-        lines += [_line("clusterUser", BRIDGE_USERNAME), _line("clusterPassword", BRIDGE_PASSWORD)]
+        lines += _login(cluster_user(topology, broker), broker, "clusterUser", "clusterPassword")
     for link in connections_of(topology, broker):
         if isinstance(link.to, Router):
             continue  # a router requires no login
         prefix = f'AMQPConnections."{link.name}"'  # quoted: a name may have dots
-        lines += [_line(f"{prefix}.user", BRIDGE_USERNAME), _line(f"{prefix}.password", BRIDGE_PASSWORD)]
+        lines += _login(link.user_name, broker, f"{prefix}.user", f"{prefix}.password")
     return "".join(lines)
+
+
+def _login(user_name: str, broker: ArtemisBroker, user_key: str, password: str) -> list[str]:
+    if not user_name:
+        return [_line(user_key, BRIDGE_USERNAME), _line(password, BRIDGE_PASSWORD)]
+    return [f"{user_key}={login_of(user_name)}\n", _line(password, link_password_key(broker.users, user_name))]
 
 
 def _line(key: str, secret: str) -> str:

@@ -20,6 +20,7 @@ from topologies.artemis.render import names
 from topologies.artemis.render.names import add, add_all, written_at
 from topologies.model.broker import AnyBroker
 from topologies.model.explicit_fields import Written
+from topologies.model.link import Link
 from topologies.model.site import Site, is_before
 from topologies.model.topology import Topology
 from topologies.render.xml import attributes_of
@@ -56,6 +57,15 @@ def clusters_of(topology: Topology, broker: ArtemisBroker) -> dict[ClusterConnec
     if not members_by_cluster and partners:
         return {PAIR: partners}
     return {cluster: (*partners, *members) for cluster, members in members_by_cluster.items()}
+
+
+def cluster_user(topology: Topology, broker: ArtemisBroker) -> str:
+    """The user of the broker's clusters: Artemis has one for all of them. Empty: the user of all links."""
+    return next((link.user_name for link in topology.links if _is_member(link, broker) and link.user_name), "")
+
+
+def _is_member(link: Link, broker: ArtemisBroker) -> bool:
+    return isinstance(link, ClusterLink) and broker.active in (link.opened_by.name, link.to.name)
 
 
 def connections_of(topology: Topology, broker: ArtemisBroker) -> list[BrokerConnection]:

@@ -22,7 +22,7 @@ BROKER = every_field_spelled(
     hyphenated,
     ArtemisBroker,
     without="region standby_of acceptors address_settings addresses persistence ha jvm"
-    " memory_percent_of_heap memory_limit_bytes",
+    " memory_percent_of_heap memory_limit_bytes users",
     memory_limit_messages="global-max-messages",
     graceful_shutdown="graceful-shutdown-enabled",
     wildcard_routing="wild-card-routing-enabled",

@@ -14,6 +14,7 @@ from lxml import etree
 from topologies.classic.broker import Broker
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.render import names
+from topologies.classic.render.authorization import BRIDGES, CLIENTS, add_authorization
 from topologies.classic.render.names import DISPENSABLE, written_at
 from topologies.classic.render.network_connectors import (
     add_discovery_agents,
@@ -22,6 +23,7 @@ from topologies.classic.render.network_connectors import (
     announcement_uri,
 )
 from topologies.classic.transport_connectors import TransportConnector
+from topologies.classic.users import authorizes
 from topologies.model.broker import AnyBroker
 from topologies.model.explicit_fields import Written
 from topologies.model.site import (
@@ -40,6 +42,7 @@ from topologies.model.site import (
     is_before,
 )
 from topologies.model.topology import Topology
+from topologies.model.users import password_key
 from topologies.render.log4j import log4j1_properties, log4j2_properties
 from topologies.render.xml import ACTIVEMQ, SCHEMA_LOCATION, SPRING, add, attributes_of, root_of, text, to_text
 
@@ -184,12 +187,16 @@ def _add_persistence(parent: etree._Element, broker: Broker, written: Written) -
 def _add_plugins(parent: etree._Element, broker: Broker) -> None:
     plugins = add(parent, "plugins")
     users = add(add(plugins, "simpleAuthenticationPlugin", {"anonymousAccessAllowed": "false"}), "users")
-    for username, password, groups in (
-        (CLIENT_USERNAME, CLIENT_PASSWORD, "clients"),
-        (BRIDGE_USERNAME, BRIDGE_PASSWORD, "bridges"),
-    ):
-        login = {"username": f"${{{username}}}", "password": f"${{{password}}}", "groups": groups}
+    logins = [
+        (f"${{{CLIENT_USERNAME}}}", CLIENT_PASSWORD, CLIENTS),
+        (f"${{{BRIDGE_USERNAME}}}", BRIDGE_PASSWORD, BRIDGES),
+        *((user.login, password_key(user.name, other=user.other_password), user.login) for user in broker.users),
+    ]
+    for username, password, groups in logins:
+        login = {"username": username, "password": f"${{{password}}}", "groups": groups}
         add(users, "authenticationUser", login)
+    if authorizes(broker.users):
+        add_authorization(plugins, broker.users)
     if broker.trace_broker_path:
         add(plugins, "traceBrokerPathPlugin", {"stampProperty": BROKER_PATH_PROPERTY})
 

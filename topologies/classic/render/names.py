@@ -20,7 +20,7 @@ BROKER = every_field_spelled(
     Broker,
     without=" ".join(SYSTEM_USAGE)
     + " region standby_of connectors policies persistence memory_percent_of_heap memory_limit_bytes store_limit_bytes"
-    " temp_limit_bytes trace_broker_path jvm",
+    " temp_limit_bytes trace_broker_path users jvm",
     name="brokerName",
     split_system_usage="splitSystemUsageForProducersConsumers",
     producer_system_usage_percent="producerSystemUsagePortion",
@@ -65,7 +65,7 @@ NETWORK_CONNECTOR = every_field_spelled(
     camel_case,
     NetworkConnector,
     without=" ".join(NETWORK_CONNECTOR_LISTS)
-    + " opened_by to impairment destination_filter max_inactivity_ms discovery",
+    + " opened_by to user_name impairment destination_filter max_inactivity_ms discovery",
     use_broker_name_as_id_seed="useBrokerNameAsIdSees",
 )
 STATIC_DISCOVERY = every_field_spelled(camel_case, StaticDiscovery)

@@ -18,6 +18,7 @@ from topologies.model.broker import AnyBroker
 from topologies.model.explicit_fields import Written
 from topologies.model.site import BRIDGE_PASSWORD, BRIDGE_USERNAME, Site
 from topologies.model.topology import Topology
+from topologies.model.users import link_password_key, login_of
 from topologies.render.xml import SPRING, add, attributes_of
 
 INACTIVITY = "wireFormat.maxInactivityDuration"
@@ -122,12 +123,19 @@ def _query(options: Mapping[str, str]) -> str:
 
 
 def _add_network_connector(parent: etree._Element, link: NetworkConnector, uri: str, written: Written) -> None:
-    login = {"userName": f"${{{BRIDGE_USERNAME}}}", "password": f"${{{BRIDGE_PASSWORD}}}", "uri": uri}
-    element = add(parent, "networkConnector", attributes_of(link, names.NETWORK_CONNECTOR, written) | login)
+    attributes = attributes_of(link, names.NETWORK_CONNECTOR, written)
+    element = add(parent, "networkConnector", attributes | _login(link) | {"uri": uri})
     if link.destination_filter:
         element.set("destinationFilter", link.destination_filter)
     for field, tag in names.NETWORK_CONNECTOR_LISTS.items():
         _add_destinations(element, tag, getattr(link, field))
+
+
+def _login(link: NetworkConnector) -> dict[str, str]:
+    if not link.user_name:
+        return {"userName": f"${{{BRIDGE_USERNAME}}}", "password": f"${{{BRIDGE_PASSWORD}}}"}
+    key = link_password_key(link.opened_by.link_users, link.user_name)
+    return {"userName": login_of(link.user_name), "password": f"${{{key}}}"}
 
 
 def _add_destinations(parent: etree._Element, tag: str, destinations: tuple[str, ...]) -> None:

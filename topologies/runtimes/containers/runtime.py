@@ -148,7 +148,7 @@ def _prepared(
     ports = {key: port for key, port in chosen.items() if not isinstance(key, ProxyEndpoint)}
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
     management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in folders}
-    secrets = secrets_of(client)
+    secrets = secrets_of(client, topology)
     private.write(SECRETS_FILE, properties(secrets))
     if authority:
         hosts = (wishes.bind_host, *context.names.values(), *([LINKS_HOST] if toxiproxy else []))

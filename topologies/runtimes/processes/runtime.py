@@ -80,7 +80,7 @@ def prepare(
     folders = {name: BrokerFolders(directory.broker_folder(name).absolute()) for name in brokers}
     private = PrivateFolder.create()
     try:
-        secrets = secrets_of(client)
+        secrets = secrets_of(client, topology)
         stores = None
         if authority:
             stores = authority.write_stores(private, wishes.addresses, secrets[names.KEYSTORE_PASSWORD])
