@@ -119,6 +119,7 @@ def write_files(folder: Path) -> None:
         "always.yaml": small.format("always"),
         "periodic.yaml": small.format("periodic"),
         "tuned.yaml": tuned,
+        "users.yaml": block_after("docs/topologies.md", "or have another password or fewer permissions there:"),
         "static.yaml": block_after("docs/scenarios/many_destinations.md", "In a file for `--overlay`:"),
         "brokers.yaml": block_after("docs/running.md", "A file says where each broker of the topology listens"),
         "artemis.yaml": block_after("docs/own-broker.md", "Write `artemis.yaml`"),

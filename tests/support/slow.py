@@ -11,6 +11,7 @@ SLOW = (
     r"lifecycle/test_endings\.py::test_ctrl_c_right_after",  # webui/test_looks.py has an interrupt that early
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_jfr\.py::",  # harness/test_profiles.py records a real JVM
+    r"lifecycle/test_link_users\.py::",  # topologies/test_link_users.py has the declarations, and what is rendered
     r"lifecycle/test_rebalance\.py::",
     r"lifecycle/test_capacity_log\.py::",  # records/test_step_judgement.py has the rule
     r"lifecycle/test_our_own_faults\.py::",
