@@ -32,7 +32,7 @@ def persistence_overlay(fields: str) -> str:
 class Setup:
     """A topology of the table. ``brokers``: the broker that serves producers first. ``journals``: the journal settings
     to try, as fields of ``persistence`` in an overlay. ``protocol``: large messages that are left on a mirror can only
-    be browsed by AMQP.
+    be browsed with AMQP.
     """
 
     product: str

@@ -1,4 +1,4 @@
-"""Connects to one broker by AMQP 1.0, on the engine of python-qpid-proton.
+"""Connects to one broker over AMQP 1.0, on the engine of python-qpid-proton.
 
 A connection is opened once and never reopened: the client fails over, resubscribes and resends
 (`drivers.client.client`).

@@ -1,4 +1,4 @@
-"""Receives messages by AMQP, and acknowledges them.
+"""Receives messages over AMQP, and acknowledges them.
 
 Credit is the prefetch: each settled delivery gives the broker one credit back.
 """

@@ -1,4 +1,4 @@
-"""Sends messages by AMQP, and settles them by the broker's answers.
+"""Sends messages over AMQP, and settles them by the broker's answers.
 
 Durable sends are unsettled and end with the broker's disposition; all others are settled. A sender link is attached to
 a destination with the first message for it, and used within the credit that the broker gives.

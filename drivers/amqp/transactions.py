@@ -1,4 +1,4 @@
-"""Transactions by AMQP, declared and discharged by the broker's coordinator.
+"""Transactions over AMQP, declared and discharged by the broker's coordinator.
 
     declare ─► declared (id) ── transfers in the state transactional-state(id) ── discharge (id) ─► accepted | rejected
 

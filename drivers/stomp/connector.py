@@ -1,4 +1,4 @@
-"""Connects to one broker by STOMP 1.2, on stomp.py.
+"""Connects to one broker over STOMP 1.2, on stomp.py.
 
 A connection is opened once and never reopened: the client fails over, resubscribes and resends
 (`drivers.client.client`).

@@ -1,4 +1,4 @@
-"""Transactions by STOMP: BEGIN, SENDs that name the transaction, COMMIT or ABORT.
+"""Transactions over STOMP: BEGIN, SENDs that name the transaction, COMMIT or ABORT.
 
 Each SEND requests a receipt. The receipt does not show the outcome of the transaction. But only an ERROR with a
 receipt's id shows which message the broker refused. All messages that were not refused before the COMMIT's receipt have

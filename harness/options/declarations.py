@@ -164,8 +164,8 @@ class Options:
         "separate several with ';'",
         repeats=True,
     )
-    """delay, jitter and bandwidth of links; see [slow-links.md](slow-links.md). Default: the scenario's value (no delay,
-    except for [wan](scenarios/wan.md)).
+    """delay, jitter and bandwidth of links; see [slow-links.md](slow-links.md). Default: the scenario's value (no
+    delay, except for [wan](scenarios/wan.md)).
     """
     client_version: str | None = option(
         "--client-version",
