@@ -1,6 +1,6 @@
 """The protocols of clients: one table of names, connectors and supported failover options.
 
-Producers and consumers may use two protocols: ``stomp:amqp`` is producers over STOMP and consumers over AMQP. User classes
+Producers and consumers may use two protocols: with ``stomp:amqp`` producers use STOMP and consumers AMQP. User classes
 may have their own protocols.
 """
 
