@@ -8,7 +8,7 @@ from records.latency import Latency
 
 
 class Evenness(TypedDict):
-    """How evenly the connected clients are spread over brokers. Null if no client is connected."""
+    """The evenness of connected clients over brokers. Null if no client is connected."""
 
     max_to_mean: Annotated[
         float | None,
@@ -31,7 +31,7 @@ class Evenness(TypedDict):
 
 
 class Distribution(Evenness):
-    """Where the clients of a group were connected at one moment. An active broker and its standby count as one
+    """The connected clients of a group by broker at one moment. An active broker and its standby count as one
     broker."""
 
     moment: Annotated[
@@ -120,7 +120,7 @@ class BrokerAway(TypedDict):
 
 
 class Rebalance(TypedDict):
-    """How clients moved between brokers during the load. A move is a connection to another broker than the previous
+    """The moves of clients between brokers during the load. A move is a connection to another broker than the previous
     one. A client that closed its connection itself starts over."""
 
     clients: Annotated[Count, of_clients("Clients, connected or not.")]
@@ -167,7 +167,7 @@ class Rebalance(TypedDict):
 
 
 class MessageEvenness(TypedDict):
-    """How evenly messages are spread over the consumers of a subscription. Null if no message was received."""
+    """The evenness of messages over the consumers of a subscription. Null if no message was received."""
 
     max_to_mean: Annotated[
         float | None, figure("Messages of the consumer with the most, divided by the mean; 1 is even.", unit="times")
@@ -177,7 +177,7 @@ class MessageEvenness(TypedDict):
 
 
 class Division(MessageEvenness):
-    """How the messages of one subscription were divided among its consumers: first deliveries, all phases."""
+    """The division of one subscription's messages among its consumers: first deliveries, all phases."""
 
     destination: Annotated[str, means("queue://NAME or topic://NAME.")]
     subscription: Annotated[str, means("As in the events; for a queue, its name.")]
@@ -190,7 +190,7 @@ class Division(MessageEvenness):
 
 
 class Consumers(TypedDict):
-    """How messages were divided among consumers. The result table consumers lists each consumer."""
+    """The division of messages among consumers. The result table consumers lists each consumer."""
 
     share: Annotated[MessageEvenness, figure("For the least even subscription.")]
     idle: Annotated[

@@ -96,7 +96,7 @@ class Lag(TypedDict):
 
 
 class Timing(TypedDict):
-    """Which latency figures are sound, and which are doubtful. Timing never makes a run invalid."""
+    """The sound and the doubtful latency figures. Timing never makes a run invalid."""
 
     sound: Annotated[
         list[str], means("Figures to rely on, by the names that checks use: latency_ms.due_to_received.p99.")

@@ -160,7 +160,7 @@ class StepResult(TypedDict):
 
 
 class Limit(TypedDict):
-    """What limited a load in steps, at the lowest rate that was not held. Null if each rate was held, or is unknown."""
+    """The limit of a load in steps, at the lowest rate that was not held. Null if each rate was held, or is unknown."""
 
     not_held_per_s: Annotated[float | None, per_s("The lowest rate above held_per_s that was tried and not held.")]
     limited_by: Annotated[
@@ -180,7 +180,7 @@ class Limit(TypedDict):
 
 
 class Blocked(TypedDict):
-    """How long brokers accepted nothing from producers, all phases: periods of a second or more, counted for each
+    """Periods of a second or more in which brokers accepted nothing from a producer, all phases, counted for each
     producer."""
 
     periods: Annotated[int, figure("Number of periods.")]
@@ -190,7 +190,7 @@ class Blocked(TypedDict):
 
 
 class WarmUpResult(TypedDict):
-    """How the warm-up went, in seconds."""
+    """The length of the warm-up in seconds, and what ended it."""
 
     end: Annotated[
         str,

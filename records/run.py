@@ -42,7 +42,7 @@ class Phases:
 
 @dataclass(frozen=True)
 class WarmUp:
-    """How the warm-up went. ``end``: what ended it.
+    """The warm-up. ``end``: what ended it.
 
     ``fixed``: a stated time. ``settled``: the median latency of successive seconds had settled. ``not_settled``: it had
     not settled within ``at_most_s``. ``no_latency``: too few latencies were known during the warm-up, so it took
