@@ -20,7 +20,7 @@ def test_a_connector_has_the_name_and_the_options_of_its_row(protocol: str) -> N
 
 def test_brokers_in_memory_have_no_connector_but_that_of_their_network() -> None:
     assert MemoryConnector(MemoryNetwork(["a"])).supported_options is MEMORY_OPTIONS
-    with pytest.raises(KeyError, match="the runtime of its brokers has it"):
+    with pytest.raises(KeyError, match="the memory runtime creates it"):
         connector_of("memory", Trust())
 
 
