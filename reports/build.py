@@ -1,4 +1,4 @@
-"""Makes report.html and other files for an analysed run. Each file is written completely or not at all."""
+"""Makes report.html and other files for an analysed run. Each file is written atomically."""
 
 import time
 from collections.abc import Mapping

@@ -1,7 +1,8 @@
 """Writes results of an analysed run for other programs: CSV tables, and a HdrHistogram log (V2 encoding).
 
-In CSV, units are in the headers and latency buckets are bounds. A null is an empty cell. Rows are sorted, so the same
-results give the same text. No text is a formula: a spreadsheet would run it.
+In CSV, headers contain the units, and each latency bucket is given by its bounds. A null is an empty cell. Rows are
+sorted, so the same results give the same text. Text that a spreadsheet would run as a formula gets an apostrophe in
+front.
 
 The log has an interval for each second of the load. The result tables have latencies in buckets (`records.buckets`):
 each latency is logged as the middle of a bucket, which is within 0.4 % of the latency. The log's own buckets (3

@@ -1,4 +1,4 @@
-"""Describes the effect of faults on clients and unplanned outages, and draws the outage of each client."""
+"""Describes the effects of faults on clients, and outages without a fault. Draws the outage of each client."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -114,8 +114,11 @@ def _waited(fault: FaultRecovery) -> str:
     highest, drained_s = fault["backlog_highest"], fault["backlog_drained_s"]
     if not highest or not drained_s:
         return ""
-    rate = "" if fault["drain_per_s"] is None else f", {fault['drain_per_s']:,.0f} a second"
-    return f" Up to {counted(highest, 'message')} waited, and had come {seconds_text(drained_s)} after it began{rate}."
+    rate = "" if fault["drain_per_s"] is None else f", at {fault['drain_per_s']:,.0f} messages per second"
+    return (
+        f" Up to {counted(highest, 'message')} waited, and had arrived {seconds_text(drained_s)} after the fault "
+        f"began{rate}."
+    )
 
 
 def _were(count: int) -> str:

@@ -65,7 +65,8 @@ def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Sum
         raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {again}")
     if document["verdict"] not in VERDICTS:
         verdicts = ", ".join(VERDICTS)
-        raise RunUnreadable(f"{path}: verdict {shown(document['verdict'])} is none of {verdicts}: {again}")
+        verdict = shown(document["verdict"])
+        raise RunUnreadable(f"{path}: unknown verdict {verdict}; expected one of {verdicts}: {again}")
     changes = why_changed(directory)
     try:
         summary: Summary = convert_to_type(Summary, document)

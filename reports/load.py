@@ -1,4 +1,4 @@
-"""The load over time and in steps of rates or clients: rates, the generator's lag, and latency by rate."""
+"""Charts, tables and sentences about the load: rates and generator lag over time, and steps of rates or clients."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def lag(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
 
 @dataclass(frozen=True)
 class RatePoint:
-    """A step: the messages a second that were due (mean), the percentiles in ms (None if not known), and if it held."""
+    """One step: mean due messages per second, percentiles in ms (None if unknown), and whether the step was held."""
 
     rate_per_s: float
     p50_ms: float | None
@@ -169,7 +169,7 @@ def _draw_line(
 def _scale(axes: Axes) -> None:
     """Scale rates from 0, and latencies logarithmically, as a saturated broker is slower by orders of magnitude."""
     axes.set_xlim(left=0)
-    axes.set_xlabel("messages due a second", fontsize=SMALL, color=MUTED)
+    axes.set_xlabel("due messages per second", fontsize=SMALL, color=MUTED)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=12))
@@ -179,15 +179,15 @@ def _scale(axes: Axes) -> None:
 
 def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
     tables = results.tables
-    ready = "it is due and the brokers let its producer go on"
+    ready = "it is due and no broker blocks its producer"
     if results.run.is_closed:
         ready = "its producer's last send is answered"
     return (
         chart_over_time(
             "rates",
             "Rates",
-            f"Messages {'' if results.run.is_closed else 'due, '}sent, confirmed by a broker and received (every "
-            "delivery), a second.",
+            f"Messages per second: {'' if results.run.is_closed else 'due, '}sent, confirmed by a broker, and received "
+            "(every delivery).",
             rates(tables["rates"], backdrop, EVENTS[1:] if results.run.is_closed else EVENTS),
             "No message was sent." if results.run.is_closed else "No message was due.",
         ),
@@ -211,7 +211,7 @@ def steps_chart(results: Results) -> Chart:
     )
     draw = (lambda: draw_steps(points)) if points else None
     table = steps_table(results.summary["steps"])
-    return chart("rate-latency", "Latency beside the rate", lead, table, draw, "Too few messages arrived in any step.")
+    return chart("rate-latency", "Latency by rate", lead, table, draw, "Too few messages arrived in every step.")
 
 
 def cost_sentence(summary: Summary) -> str:
@@ -237,7 +237,7 @@ def connections_sentence(connections: Connections) -> str:
         known = f"{counted(held, 'connection')} are known to have been held"
         return f"{known}. Whether {unknown['clients']:,} were is unknown: {unknown['why']}."
     if not_held is None:
-        return f"{counted(held, 'connection')} were held, which is as many as were asked for."
+        return f"All {held:,} requested connections were held."
     return f"{counted(held, 'connection')} were held, and not {not_held:,}: {connections['why']}."
 
 

@@ -1,4 +1,8 @@
-"""What became of the messages: in sentences by parts that add up, in tables by subscription, and by kind."""
+"""Describes the outcomes of messages: sentences whose counts add up, and tables.
+
+The tables show outcomes by subscription and by kind of message, queues with remaining messages, and single messages
+as examples.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -284,10 +288,10 @@ def _promises(counts_by_kind: Mapping[str, KindCounts]) -> str:
             broken.append(f"{_plural(name)} ({joined(breaches)})")
         elif persistent and counts["unaccounted"]:
             open_ones.append(_plural(name))
-    unknown = f" Whether it held for {joined(open_ones)} is not known." if open_ones else ""
+    unknown = f" It is not known whether they held for {joined(open_ones)}." if open_ones else ""
     if broken:
-        return f"What JMS promises did not hold for {joined(broken)}.{unknown}"
-    return f"What JMS promises held{' otherwise' if open_ones else ''}.{unknown}"
+        return f"The JMS delivery guarantees were violated for {joined(broken)}.{unknown}"
+    return f"The JMS delivery guarantees held{' for all other kinds' if open_ones else ''}.{unknown}"
 
 
 def _plural(name: str) -> str:

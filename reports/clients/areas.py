@@ -1,4 +1,4 @@
-"""Draws where the clients were over the load: the number at each broker, and each client individually."""
+"""Draws the clients' brokers over the load: the number of clients at each broker, and the broker of each client."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

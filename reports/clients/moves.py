@@ -1,4 +1,4 @@
-"""Describes the clients' brokers and moves in sentences, and in tables by moment, by fault, by second and by stay."""
+"""Sentences and tables about the distribution of clients over brokers, and about their moves after each fault."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -74,7 +74,7 @@ def design(runs: Sequence[AnalysedRun], allow_unlike: bool = False) -> Design:
         name = names.setdefault(essence(field, value), arm_name(field, value))
         (controls if run.info.options.get("control") else arms).setdefault(name, []).append(run)
     if len(arms) < 2:
-        raise UserError(f"{field} is the same in all runs, which is one arm: name runs of at least two")
+        raise UserError(f"all runs have the same {field}, so there is only one arm: name runs of at least two arms")
     recorded = all(_recorded_block(run) is not None for run in runs)
     blocks = _recorded(arms, runs) if recorded else _by_order(arms)
     ordered = {name: Arm(name, tuple(block[name] for block in blocks.values())) for name in arms}

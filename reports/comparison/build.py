@@ -1,6 +1,6 @@
-"""Turns runs into comparisons, one per scenario, and writes their page and files, each completely or not at all.
+"""Turns runs into comparisons, one per scenario, and writes their page and files. Each file is written atomically.
 
-The page is computed here: its template decides nothing.
+Everything on the page is computed here: its template contains no decisions.
 """
 
 import base64

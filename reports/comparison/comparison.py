@@ -1,10 +1,11 @@
-"""Compares the arms of designs: every figure's values, ratios and intervals, and a verdict for each primary one.
+"""Compares the arms of designs: values, ratios and intervals of every figure, and a verdict for each primary figure.
 
-A design is of one scenario. Several make several comparisons with the same arms, whose tests share one level.
+A design covers one scenario. Several designs give one comparison each, with the same arms. All their tests share one
+significance level.
 
-Blocks that are added after the first verdict do not change it: adding blocks until a verdict appears finds one too
-often. So later figures are shown next to the first verdict as a description. Blocks can be added freely while there
-are too few for any verdict.
+Blocks that are added after the first verdict do not change it. If blocks were added until a verdict appears, chance
+alone would produce verdicts too often. So later figures are shown next to the first verdict as a description. Blocks
+can be added freely while there are too few for any verdict.
 """
 
 from collections.abc import Iterable, Sequence

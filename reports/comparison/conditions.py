@@ -161,7 +161,8 @@ def varied_field(differing: dict[str, Difference], allow_unlike: bool) -> tuple[
     if not differing:
         names = ", ".join([*ARM_FIELDS][:4])
         raise UserError(
-            f"all runs were made alike, which is one arm: name runs that differ in one thing, such as {names}"
+            f"all runs have the same conditions, so there is only one arm: name runs that differ in one field, such as "
+            f"{names}"
         )
     field = next((name for name in ARM_FIELDS if name in differing), next(iter(differing)) if allow_unlike else None)
     versions = ARM_FIELDS.get(field or "", ArmField()).versions

@@ -1,4 +1,4 @@
-"""A comparison as JSON (docs/comparison.schema.json describes it), and as Markdown for a job or a pull request."""
+"""Writes a comparison as JSON (docs/comparison.schema.json), and as Markdown for CI job summaries and pull requests."""
 
 import json
 from collections.abc import Sequence

@@ -41,7 +41,8 @@ def _of_scenario(comparison: Comparison, several: bool) -> str:
 def _of_figure(comparison: Comparison, path: str) -> str:
     tests = [test for test in comparison.tests if test.figure.metric.path == path]
     clauses = [_clause(test, comparison.reference.name, comparison.same_within) for test in tests]
-    further = (sentence(text) if text.startswith(("whether", "the")) else f"{text}." for text in clauses[1:])
+    begins_plainly = ("it is ", "it cannot ", "the ")  # not with the name of an arm
+    further = (sentence(text) if text.startswith(begins_plainly) else f"{text}." for text in clauses[1:])
     return " ".join((f"{tests[0].figure.metric.title}: {clauses[0]}.", *further))
 
 
@@ -55,7 +56,7 @@ def _clause(test: Test, reference: str, same_within: float) -> str:
         effect = f"{effect_text(ratio)} by {first} (by all: {later})"
     if test.verdict.by_rate:
         slower_arm = arm if word == WORSE else reference
-        observed = effect and f". Seen was {effect}"
+        observed = effect and f". Observed: {effect}"
         return f"{arm} is {word} than {reference}, as {slower_arm} {test.verdict.by_rate}{observed}"
     if word in (BETTER, WORSE):
         return f"{arm} is {word} than {reference}, {effect}"
@@ -64,9 +65,13 @@ def _clause(test: Test, reference: str, same_within: float) -> str:
     if word == INVALID:
         return f"the comparison of {arm} with {reference} is invalid"
     if ratio is None:
-        return f"whether {arm} differs from {reference} is not known, as no block has the figure in both arms"
-    about = "is undecided" if word == UNDECIDED else "cannot be determined, as the runs do not repeat (unstable)"
-    return f"whether {arm} differs from {reference} {about}. Seen was {effect}"
+        return f"it is not known whether {arm} differs from {reference}: no block has the figure in both arms"
+    if word == UNDECIDED:
+        return f"it is undecided whether {arm} differs from {reference}. Observed: {effect}"
+    return (
+        f"it cannot be determined whether {arm} differs from {reference}: the runs do not repeat (unstable). "
+        f"Observed: {effect}"
+    )
 
 
 def lead(comparisons: Sequence[Comparison]) -> str:
@@ -147,11 +152,15 @@ def left_out(comparison: Comparison) -> tuple[str, ...]:
     sentences = []
     for test in comparison.tests:
         figure, blocks = test.figure, counted(len(comparison.design.blocks), "block")
-        where = f"of {figure.metric.title} of {figure.arm}"
+        where = f"left out of {figure.metric.title} of {figure.arm}"
         if figure.doubtful:
-            sentences.append(f"Of {blocks} {figure.doubtful} were left out {where}, as their timing is doubtful.")
+            were = "was" if figure.doubtful == 1 else "were"
+            sentences.append(f"{figure.doubtful} of {blocks} {were} {where}: the timing is doubtful.")
         if figure.missing:
-            sentences.append(f"Of {blocks} {figure.missing} were left out {where}, as a run lacks the figure or has 0.")
+            were = "was" if figure.missing == 1 else "were"
+            sentences.append(
+                f"{figure.missing} of {blocks} {were} {where}: in one of their runs the figure is missing or 0."
+            )
     return tuple(sentences)
 
 
@@ -212,7 +221,7 @@ def _thin(comparison: Comparison) -> tuple[str, ...]:
         if thin:
             where = f"in {len(thin)} of {counted(len(runs), 'run')}"
             sentences.append(
-                f"Fewer than ten messages lie beyond {metric.title} {where}: make the load longer to trust it."
+                f"Fewer than ten messages lie beyond {metric.title} {where}: a reliable figure needs a longer load."
             )
     return tuple(sentences)
 
@@ -222,5 +231,5 @@ def _one_machine(comparison: Comparison) -> tuple[str, ...]:
     if not all(run.on_one_machine for run in runs):
         return ()
     return (
-        "Brokers and clients of a run shared one machine: where its cores are busy, the figures measure the cores.",
+        "The brokers and clients of a run shared one machine: if its cores are busy, the figures measure the cores.",
     )

@@ -1,6 +1,7 @@
-"""Lays a comparison out as tables: a figure a row and an arm a column, and flat ones with a row a value, ratio or test.
+"""Makes the tables of a comparison.
 
-The flat tables are the CSV files of the page.
+The table on the page has a row per figure and a column per arm. Three long tables have a row per value, per ratio and
+per effect (a figure of one arm): they are the CSV files of the page.
 """
 
 import csv
@@ -163,14 +164,16 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | N
 def count_cell(runs: Sequence[AnalysedRun], name: str) -> ArmCell:
     """The value of all runs together. The note has the smallest and the largest of one run."""
     counts = [int(cast(dict[str, int], run.summary["messages"])[name]) for run in runs]
-    return ArmCell(f"{sum(counts):,}", f"{min(counts):,} … {max(counts):,} a run", tone="worse" if sum(counts) else "")
+    return ArmCell(
+        f"{sum(counts):,}", f"{min(counts):,} … {max(counts):,} per run", tone="worse" if sum(counts) else ""
+    )
 
 
 def hops_cell(arm: Arm) -> ArmCell:
     """Return the median run's median latency by number of brokers crossed: ``0: 1.2 · 1: 2.3``."""
     hops = sorted({number for run in arm.runs for number in run.by_hops})
     if not hops:
-        return ArmCell("–", "the protocol does not tell")
+        return ArmCell("–", "the protocol does not report it")
     medians = [median(_p50_ms(run, number) for run in arm.runs if number in run.by_hops) for number in hops]
     return ArmCell(" · ".join(f"{number}: {significant(ms)}" for number, ms in zip(hops, medians, strict=True)))
 

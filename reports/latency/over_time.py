@@ -1,4 +1,4 @@
-"""Latency over time: percentiles of each step, and a heat map of where the messages lay."""
+"""Latency over time: percentiles per time step, and a heat map of message counts by time and latency."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

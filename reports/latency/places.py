@@ -1,4 +1,4 @@
-"""Latency by the way that messages took, and by regions: tables, and a sentence each."""
+"""Tables and sentences about latency: by path (the brokers of producer and consumer, and hops), by region, overall."""
 
 from collections.abc import Collection
 from typing import Any

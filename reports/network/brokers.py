@@ -1,4 +1,4 @@
-"""What brokers used and held over time: clients, queues, CPU, heap."""
+"""Charts of the brokers over time: client connections, queue depths, CPU and heap."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

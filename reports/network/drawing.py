@@ -1,4 +1,4 @@
-"""Draws the network, with what flowed over its links and how many clients each broker had."""
+"""Draws the network as an SVG, with the message rate of each link and the number of clients of each broker."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -154,7 +154,7 @@ def network_table(net: NetworkDrawing) -> Table:
     )
     rows = [(edge.link, flow) for edge in net.edges for flow in edge.flows]
     return table_of(
-        "Links, a row for each direction; forwarded counts the whole run, and a canary for each path",
+        "Links, one row per direction; forwarded messages are counted over the whole run, with one canary per path",
         rows,
         columns,
         "This topology has no links.",
@@ -486,10 +486,10 @@ def network_chart(net: NetworkDrawing) -> Chart:
     title = "The network and what flowed over it"
     lead = (
         f"{counted(len(net.nodes), 'broker')}, {counted(len(net.edges), 'link')}. "
-        "An arrow is as wide as the messages a second it carried (mean over the load). Two arrows are a "
-        "duplex link, the dot is the end that opened it, dashes mean that nothing flowed then. A frame around two "
-        "brokers is a pair, a dotted frame is a region. In each box: open "
-        "client connections, at the start → the end of the load where they differ."
+        "The width of an arrow shows the mean number of messages per second that it carried during the load. Two "
+        "arrows are a duplex link, the dot is the end that opened it, and dashes mean that nothing flowed during the "
+        "load. A frame around two brokers is a pair, a dotted frame is a region. Each box shows the open client "
+        "connections; if they changed, at the start → the end of the load."
     )
     kinds = {kind for edge in net.edges for kind in _marks_of(edge.link)}
     if kinds:

@@ -1,4 +1,4 @@
-"""What links did: messages that waited for them, links through proxies as set and as measured, mirrors."""
+"""Tables and sentences about links: backlogs, set and measured values of links through proxies, and mirror lag."""
 
 from collections.abc import Iterator, Mapping
 
@@ -33,12 +33,13 @@ def backlog_table(table: pa.Table) -> Table:
     shown = [backlog for backlog in ordered[:MOST_BACKLOGS] if backlog[1][0]]
     rows: tuple[tuple[Cell, ...], ...] = tuple((*key, most, -second) for key, (most, second) in shown)
     excerpt = f", the {MOST_BACKLOGS} with most" if len(ordered) > MOST_BACKLOGS else ""
-    return Table(f"Messages that waited for links{excerpt}", columns, rows, "None was seen to wait for a link.")
+    empty = "No sample shows a message that waited for a link."
+    return Table(f"Messages that waited for links{excerpt}", columns, rows, empty)
 
 
 KIND = "link"
 LATE_BY, LATE_BY_MS, MOST_TOLD = 0.1, 5, 3
-CAPTION = "Links through proxies, a row a direction: as set → as measured"
+CAPTION = "Links through proxies, one row per direction: as configured → as measured"
 COLUMNS = (
     Column("From"),
     Column("To"),
@@ -105,12 +106,12 @@ def link_doubts(run: RunInfo, resources: pa.Table) -> Iterator[str]:
         took_ms = _round_trip_ms(link, figures, "median")
         most_ms = 2 * (link.delay_ms + link.jitter_ms)
         if took_ms is not None and took_ms > most_ms * (1 + LATE_BY) + LATE_BY_MS:
-            late.append(f"{link.name} {took_ms:.1f} ms, set to {2 * link.delay_ms} ms")
+            late.append(f"{link.name} {took_ms:.1f} ms instead of {2 * link.delay_ms} ms")
     if late:
         further = f", and {len(late) - MOST_TOLD} more" if len(late) > MOST_TOLD else ""
         yield (
-            f"Round trips over links took longer than the links were set to: {'; '.join(late[:MOST_TOLD])}{further}. "
-            "The difference is this machine's own."
+            f"Round trips over links took longer than their configured delays: {'; '.join(late[:MOST_TOLD])}{further}. "
+            "This machine causes the difference."
         )
 
 

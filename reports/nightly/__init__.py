@@ -1,1 +1,1 @@
-"""The results of a nightly benchmark: gates judged, a page, files for CI, and a history with its trend."""
+"""Evaluates the gates of a nightly benchmark, and writes its page, its files for CI, and the history with trends."""

@@ -1,6 +1,6 @@
-"""Writes all files of a night, each whole or not at all: its page, the comparison pages, and files for CI.
+"""Writes all files of a night: its page, the comparison pages, and files for CI. Each file is written atomically.
 
-The JSON is described by docs/nightly.schema.json.
+docs/nightly.schema.json describes the JSON.
 """
 
 import json

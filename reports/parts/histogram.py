@@ -1,4 +1,4 @@
-"""Reads latencies off the latency table, whose rows count them by bucket."""
+"""Computes percentiles from the latency table, which counts messages by latency bucket."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

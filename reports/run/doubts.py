@@ -53,9 +53,7 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
         *of_drift(latency, load_s, main_measure(summary)),
         *of_what_was_claimed(summary, tables["paths"]),
     ]
-    sentences.append(
-        "This is one run. It says nothing about how much the next one would differ: repeat before you compare."
-    )
+    sentences.append("This is a single run. It does not show how much runs differ: repeat it before you compare.")
     return tuple(dict.fromkeys(sentences))
 
 
@@ -87,8 +85,8 @@ def of_blocked_producers(summary: Summary) -> str:
     times, brokers = counted(held["periods"], "time"), joined(held["brokers"])
     total, longest = seconds_text(held["total_ms"] / 1_000), seconds_text(held["longest_ms"] / 1_000)
     return (
-        f"Producers were blocked {times}, for {total} in all and {longest} at most: {brokers} took nothing from them. "
-        "A full broker blocks producers, and so does a paused broker."
+        f"Producers were blocked {times}, for a total of {total}; the longest period was {longest}. In these periods, "
+        f"{brokers} accepted no messages from them. A full broker blocks producers, and so does a paused broker."
     )
 
 
@@ -119,8 +117,8 @@ def of_transactions(run: RunInfo) -> Iterator[str]:
     if sizes:
         size_words = joined([str(size) for size in sizes])
         yield (
-            f"Messages were sent in transactions of {size_words}: sent → received has the time until the producer "
-            "committed, so it is not the brokers' part alone."
+            f"Messages were sent in transactions of {size_words}: sent → received includes the time until the producer "
+            "committed, so the brokers did not cause all of it."
         )
 
 
@@ -180,9 +178,9 @@ def of_connections(summary: Summary) -> Iterator[str]:
     counts = summary["connection_counts"]
     if counts["differed"]:
         yield (
-            f"Of {counted(counts['compared'], 'count')} of client connections by the brokers, {counts['differed']:,} "
-            f"{'was' if counts['differed'] == 1 else 'were'} not the clients' ({joined(counts['brokers'])}): "
-            "others used the broker, or it or a client had not yet noticed that a connection was gone."
+            f"In {counts['differed']:,} of {counted(counts['compared'], 'comparison')}, a broker's connection count "
+            f"differed from the clients' count ({joined(counts['brokers'])}). Either other programs used the broker, "
+            "or a broker or client had not yet noticed a lost connection."
         )
 
 
@@ -198,7 +196,7 @@ def of_time(load_s: float, warm_up: WarmUpResult) -> Iterator[str]:
     if warm_up["end"] == "not_settled":
         yield f"The warm-up ended after {at_most} without a settled median latency: the load began unsteady."
     if warm_up["end"] == "no_latency":
-        yield f"The warm-up took {at_most} without knowing whether latency had settled: too few latencies were known."
+        yield f"The warm-up took {at_most}. It is not known whether latency had settled: too few latencies were known."
 
 
 def of_drift(latency: pa.Table, load_s: float, measure: str = DUE) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The top of a page: the verdict in words, the answer to the question, ten key figures, and the checks."""
+"""The top of a report: verdict in words, answer to the scenario's question, ten key figures, and checks."""
 
 from dataclasses import dataclass, replace
 
@@ -22,7 +22,10 @@ MEANING = {
     "pass": ("Passed", "Every check held, and every message is accounted for."),
     "fail": ("Failed", "At least one check did not hold, nothing arrived, or what arrived was corrupted."),
     "unknown": ("Unknown", "At least one check could not be decided: this is not a pass."),
-    "invalid": ("Invalid", "No result: the reasons say why. The figures below serve diagnosis only."),
+    "invalid": (
+        "Invalid",
+        "The run has no valid result; the reasons are listed below. Use its figures for diagnosis only.",
+    ),
     "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover the part before."),
 }
 

@@ -1,4 +1,4 @@
-"""Computes everything that the template prints: a list of sections, each of charts and tables."""
+"""Computes everything that the template prints: a list of sections, each with charts and tables."""
 
 import dataclasses
 import json

@@ -102,7 +102,7 @@ def test_other_figures_can_be_primary(slower: list[Path], tmp_path: Path) -> Non
     [
         ([], "0 runs: a comparison needs at least two"),
         (["0", "1", "--primary", "latency_ms.due_to_received.p98"], "did you mean latency_ms.due_to_received.p9"),
-        (["0", "2"], "all runs were made alike, which is one arm"),
+        (["0", "2"], "all runs have the same conditions, so there is only one arm"),
         (["0", "1", "2"], "block 2 is not complete, as it has no run of hub-and-spoke"),
         (["0", "0"], "named twice"),
         (["0", "nowhere"], "there is no such folder"),

@@ -29,9 +29,7 @@ def connections(held: int, not_held: int | None, *steps: ConnectionStep) -> Conn
 
 def test_the_sentence_has_the_number_held_the_step_that_was_not_and_why() -> None:
     assert connections_sentence(connections(0, None)) == ""
-    assert connections_sentence(connections(50, None, step(50, 50))) == (
-        "50 connections were held, which is as many as were asked for."
-    )
+    assert connections_sentence(connections(50, None, step(50, 50))) == "All 50 requested connections were held."
     assert connections_sentence(connections(1_060, 2_000, step(2_000, 1_060))) == (
         "1,060 connections were held, and not 2,000: refused: b-1 40."
     )

@@ -144,8 +144,8 @@ def test_blocked_slots_and_clocks_are_told() -> None:
 def test_producers_that_a_broker_blocked_are_told_with_the_broker_and_for_how_long() -> None:
     held = {"periods": 3, "total_ms": 12_345.0, "longest_ms": 10_000.0, "brokers": ["hub", "spoke-1"]}
     assert list(of_the_generator(summary_with(blocked=held))) == [
-        "Producers were blocked 3 times, for 12.3 s in all and 10 s at most: hub and spoke-1 took nothing from them. "
-        "A full broker blocks producers, and so does a paused broker."
+        "Producers were blocked 3 times, for a total of 12.3 s; the longest period was 10 s. In these periods, "
+        "hub and spoke-1 accepted no messages from them. A full broker blocks producers, and so does a paused broker."
     ]
 
 
@@ -162,8 +162,8 @@ def test_a_broker_that_counts_other_clients_than_there_are_is_named() -> None:
     assert list(of_connections(summary_with())) == []
     counts = {"compared": 240, "differed": 12, "brokers": ["broker-1", "broker-2"]}
     assert list(of_connections(summary_with(connection_counts=counts))) == [
-        "Of 240 counts of client connections by the brokers, 12 were not the clients' (broker-1 and broker-2): "
-        "others used the broker, or it or a client had not yet noticed that a connection was gone."
+        "In 12 of 240 comparisons, a broker's connection count differed from the clients' count (broker-1 and "
+        "broker-2). Either other programs used the broker, or a broker or client had not yet noticed a lost connection."
     ]
 
 
@@ -177,7 +177,7 @@ def test_a_long_run_with_a_long_warm_up_is_not_called_short() -> None:
     [
         ("settled", ""),
         ("not_settled", "The warm-up ended after 15 s without a settled median latency: the load began unsteady."),
-        ("no_latency", "The warm-up took 15 s without knowing whether latency had settled"),
+        ("no_latency", "The warm-up took 15 s. It is not known whether latency had settled"),
     ],
 )
 def test_a_warm_up_that_settled_is_not_doubted_and_another_is_in_words(end: str, words: str) -> None:
@@ -253,8 +253,8 @@ def test_time_spent_filling_transactions_is_told_as_no_part_of_the_brokers() -> 
     plain, filling = (UserInfo("P", "producer", "g", "queue://q", 1, settings) for settings in ({}, FILLING))
     told_of_it = list(of_transactions(replace(RUN, users=(plain, filling))))
     assert told_of_it == [
-        "Messages were sent in transactions of 20: sent → received has the time until the producer committed, "
-        "so it is not the brokers' part alone."
+        "Messages were sent in transactions of 20: sent → received includes the time until the producer committed, "
+        "so the brokers did not cause all of it."
     ]
     assert list(of_transactions(replace(RUN, users=(plain,)))) == []
 

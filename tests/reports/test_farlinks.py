@@ -53,8 +53,8 @@ def test_a_link_that_took_a_good_deal_longer_than_it_was_set_to_is_doubted() -> 
     run = run_of(LinkInfo("a-to-b", "a", "b", True, proxied=True, delay_ms=40))
     assert list(link_doubts(run, resources(row(-1, "round_trip_median_ns", 92_000_000)))) == []
     assert list(link_doubts(run, resources(row(-1, "round_trip_median_ns", 94_000_000)))) == [
-        "Round trips over links took longer than the links were set to: a-to-b 94.0 ms, set to 80 ms. The difference "
-        "is this machine's own."
+        "Round trips over links took longer than their configured delays: a-to-b 94.0 ms instead of 80 ms. This "
+        "machine causes the difference."
     ]
 
 

@@ -57,23 +57,24 @@ def test_reliability_begins_with_undelivered_kinds() -> None:
         "2 of 6 kinds of messages did not reach every subscription that was owed them: "
         "non-persistent messages of topics (9 of 100: 8 unconfirmed and missing and 1 expired or dead letters) and "
         "persistent messages of durable subscriptions (7 of 100: 1 lost and 6 pending on a broker). "
-        "What JMS promises did not hold for persistent messages of durable subscriptions (7 not delivered and 2 "
-        "twice). "
+        "The JMS delivery guarantees were violated for persistent messages of durable subscriptions (7 not delivered "
+        "and 2 twice). "
         "All 120 messages sent were received"
     )
 
 
 def test_kinds_that_were_all_delivered_kept_what_jms_promises() -> None:
     assert kinds_sentences({**MADE_UP, "kinds": kinds()}) == (
-        "All 6 kinds of messages reached every subscription that was owed them. What JMS promises held."
+        "All 6 kinds of messages reached every subscription that was owed them. The JMS delivery guarantees held."
     )
     unknown = kinds(queue_persistent={"undelivered": 4, "unaccounted": 4})
     assert kinds_sentences({**MADE_UP, "kinds": unknown}).endswith(
-        "What JMS promises held otherwise. Whether it held for persistent messages of queues is not known."
+        "The JMS delivery guarantees held for all other kinds. It is not known whether they held for persistent "
+        "messages of queues."
     )
     twice = kinds(queue_non_persistent={"duplicated": 3, "undelivered": 50, "missing_unconfirmed": 50})
     assert kinds_sentences({**MADE_UP, "kinds": twice}).endswith(
-        "What JMS promises did not hold for non-persistent messages of queues (3 twice)."
+        "The JMS delivery guarantees were violated for non-persistent messages of queues (3 twice)."
     ), "at most once: it may lose them"
 
 

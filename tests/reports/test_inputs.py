@@ -68,7 +68,7 @@ def test_a_summary_without_one_of_its_keys(run: Path) -> None:
 
 def test_a_verdict_that_nobody_knows(run: Path) -> None:
     rewrite(run, verdict="great")
-    assert "verdict 'great' is none of pass, fail, unknown, invalid, interrupted" in refusal(run)
+    assert "unknown verdict 'great'; expected one of pass, fail, unknown, invalid, interrupted" in refusal(run)
 
 
 def test_a_result_table_that_is_missing(run: Path) -> None:

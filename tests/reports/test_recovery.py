@@ -69,13 +69,13 @@ def fault(**changes: Any) -> FaultRecovery:
         (
             {"kind": "cut", "cut_off": 0, "duplicated": 0, "backlog_highest": 1_800, "backlog_drained_s": 18.25},
             "broker-2 was cut at 10 s: no client was cut off. No acknowledged message was lost, none came twice. "
-            "Up to 1,800 messages waited, and had come 18.2 s after it began, 900 a second.",
+            "Up to 1,800 messages waited, and had arrived 18.2 s after the fault began, at 900 messages per second.",
         ),
         (
             {"kind": "away", "target": "consumers", "restored_s": 25.0, "duplicated": 0, "cut_off": 0}
             | {"backlog_highest": 1_800, "backlog_drained_s": 18.25, "drain_per_s": None},
             "consumers were away from 10 s to 25 s: no acknowledged message was lost, none came twice. "
-            "Up to 1,800 messages waited, and had come 18.2 s after it began.",
+            "Up to 1,800 messages waited, and had arrived 18.2 s after the fault began.",
         ),
         (
             {"kind": "stop", "never_back": 0, "cut_off": 0, "duplicated": 0, "backlog_drained_s": None},

@@ -1,4 +1,4 @@
-"""Queries to an Artemis broker; a router has no management interface."""
+"""Queries to an Artemis broker through its Jolokia agent; for a router, which has no agent, empty answers."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Makes the names of the catalogue's topologies fit the limit on names."""
+"""Shortens generated names of catalogue topologies to the maximum length of a name."""
 
 import hashlib
 from collections.abc import Mapping

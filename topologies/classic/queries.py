@@ -1,4 +1,8 @@
-"""Queries to a Classic broker, including the names of the topology's links."""
+"""Queries to a Classic broker.
+
+MBeans do not have the name of a duplex link at its far end, nor do they show which connections are bridges. So the
+queries take link names and the bridges' client ids from the topology.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,7 +19,7 @@ from topologies.model.topology import Topology
 
 @dataclass(frozen=True)
 class LinkNames:
-    """Data from the topology about its links that MBeans lack."""
+    """The link data that MBeans lack, taken from the topology."""
 
     client_ids: frozenset[str]  # the client ids with which bridges log in
     duplex: Mapping[tuple[str, str], str]  # (opener, far end) -> link, if it is the only duplex link between them

@@ -18,7 +18,8 @@ from topologies.model.validity import LONGEST_NAME_OF_A_LINK, limit, require_nam
 class Link:
     """A link between two brokers.
 
-    ``message_ttl``: how many links a message may cross. ``consumer_ttl``: how many demand may cross. -1: no limit.
+    ``message_ttl``: the number of links that a message may cross. ``consumer_ttl``: the number of links that demand may
+    cross. -1: no limit.
     """
 
     kind: ClassVar[str] = "link"

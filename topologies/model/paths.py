@@ -85,7 +85,7 @@ def _paths_by_clusters(start: str, links: tuple[Link, ...]) -> Iterator[tuple[tu
         route, cluster, crossed = waiting.popleft()
         here = route[-1]
         if fewest.get((here, cluster), crossed + 1) <= crossed:
-            continue  # another path got here in fewer links, and may go just as far
+            continue  # a known path to here is no longer, and crossed no more links of this cluster
         fewest[here, cluster] = crossed
         if here not in reached:
             reached.add(here)

@@ -1,7 +1,7 @@
-"""Validates single values: small rules that all parts of the model share.
+"""Rules for single values (numbers, names, choices), shared by all classes of the model.
 
-A part of a topology validates itself on creation. It raises `TopologyInvalid`, which names the object, the value, the
-rule and the correction.
+An object of the model validates its fields on creation. It raises `TopologyInvalid`, which names the object, the
+value, the rule and the correction.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Finds whether a broker serves, or waits behind a broker that serves, and explains failed starts.
+"""Determines whether a broker accepts clients or waits as a standby, and explains failed starts.
 
 The broker itself must report that it serves, because its port may belong to another process. The reason for a failed
 start is in its log.

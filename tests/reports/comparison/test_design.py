@@ -230,7 +230,7 @@ def test_the_version_that_brokers_have_anyway_makes_no_arm_of_its_own(tmp_path: 
         ("broker_version 5.16.6", ["run-0", "run-3"]),
         ("broker_version 5.18.3", ["run-1", "run-2"]),
     ]
-    with pytest.raises(UserError, match="all runs were made alike"):
+    with pytest.raises(UserError, match="all runs have the same conditions"):
         design(read_runs(pair(tmp_path, *arms)))
 
 

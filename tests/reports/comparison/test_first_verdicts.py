@@ -198,7 +198,7 @@ def test_kept_verdicts_that_cannot_be_read_are_one_error_and_no_page(session_mad
 def test_one_block_has_no_interval_anywhere(session_made: Made) -> None:
     session_made.add(7.3)
     result = session_made.compare()
-    assert "Seen was × 7.3." in result.output
+    assert "Observed: × 7.3." in result.output
     assert "The one block says × 7.3; one block has no interval." in result.output
     assert "0 % confidence" not in result.output
     (test,) = session_made.tests()
@@ -207,7 +207,7 @@ def test_one_block_has_no_interval_anywhere(session_made: Made) -> None:
 
 def test_a_ratio_and_its_interval_have_one_unit(session_made: Made) -> None:
     session_made.add(7.0, 7.3, 7.6)
-    assert "Seen was × 7.3 (× 7.0 … × 7.6, 75 % confidence)" in session_made.compare().output
+    assert "Observed: × 7.3 (× 7.0 … × 7.6, 75 % confidence)" in session_made.compare().output
 
 
 def test_who_asks_for_more_blocks_after_a_verdict_is_told_before_any_run(session_made: Made) -> None:

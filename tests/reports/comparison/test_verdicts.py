@@ -292,7 +292,7 @@ def test_an_arm_that_did_not_hold_the_rate_is_worse() -> None:
         "worse",
         ("It did not hold the offered rate in 7 blocks in which the first arm did.",),
     )
-    assert "b is worse than a, as b did not hold the offered rate. Seen was" in answer([slow])
+    assert "b is worse than a, as b did not hold the offered rate. Observed:" in answer([slow])
 
 
 def test_a_first_arm_that_alone_did_not_hold_the_rate_makes_the_other_better() -> None:

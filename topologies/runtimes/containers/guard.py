@@ -8,7 +8,7 @@ network with the label ``brokerbench.run=TOKEN``, then the folders named by ``--
 the brokers shut down first if the run ends in order. It ignores Ctrl-C and hang-ups: the harness handles them. Exit
 status 0: nothing is left; 1: started by another process; 3: the engine did not remove everything.
 
-Standard library only, and no gevent: it must not depend on what it guards.
+Standard library only, and no gevent: the guard must not depend on the run that it watches.
 """
 
 import argparse

@@ -12,7 +12,8 @@ named by ``--remove``. If the guard itself is killed, Linux kills the command (P
 ``--leave`` is for a command of the user: processes that a finished command has left running are not killed. Once
 process PID is gone, the command and its process group are killed.
 
-Standard library only, and no gevent: it starts in a few hundredths of a second and must not depend on what it guards.
+Standard library only, and no gevent: the guard starts in a few hundredths of a second, and must not depend on the
+processes that it guards.
 """
 
 import argparse
