@@ -13,7 +13,7 @@ from reports.other_files import OTHER_FILES, named_files
 
 
 def main(arguments: list[str]) -> int:
-    """``arguments``: the run's folder, and the options."""
+    """Write the report of a run, and return the exit status. ``arguments``: the run's folder, and the options."""
     parser = ArgumentParser(prog="python -m reports")
     parser.add_argument("run", type=Path)
     for name in OTHER_FILES:

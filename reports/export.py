@@ -57,7 +57,10 @@ RATE_COLUMNS = {
 
 
 def latency_csv(latency: pa.Table) -> str:
-    """``latency``: the result table. A row counts messages from ``latency_from_ns`` to ``latency_to_ns``."""
+    """Return the result table ``latency`` as CSV.
+
+    A row counts the messages from ``latency_from_ns`` to ``latency_to_ns``.
+    """
     buckets = latency["bucket"].to_pylist()
     bounded = latency
     for name, bound in (("from_ns", lower_ns), ("to_ns", upper_ns)):
@@ -67,12 +70,12 @@ def latency_csv(latency: pa.Table) -> str:
 
 
 def rates_csv(rates: pa.Table) -> str:
-    """``rates``: the result table. A row has the messages of one event at one broker in one second."""
+    """Return the result table ``rates`` as CSV. A row has the messages of one event at one broker in one second."""
     return csv_text(rates, RATE_COLUMNS)
 
 
 def no_formula(text: str) -> str:
-    """``text`` with an apostrophe before it if a spreadsheet may take it for a formula. A number stays as it is.
+    """Put an apostrophe before ``text`` if a spreadsheet may interpret it as a formula. A number stays as it is.
 
     To read it back, remove one apostrophe from each text that `FORMULA` matches and that begins with one.
     """
@@ -86,7 +89,7 @@ def no_formula(text: str) -> str:
 
 
 def csv_text(table: pa.Table, titles: Mapping[str, str]) -> str:
-    """The columns that ``titles`` names, by their titles and in that order."""
+    """Return the columns that ``titles`` names as CSV, with these titles and in this order."""
     chosen = table.select(list(titles)).rename_columns(list(titles.values()))
     for at, field in enumerate(chosen.schema):
         if pa.types.is_string(field.type):
@@ -106,9 +109,9 @@ Counts = Mapping[int, Mapping[int, int]]
 
 
 def hdr_log(latency: pa.Table, summary: Summary) -> str:
-    """The log as text. Latencies are nanoseconds, intervals are seconds from the start of the load.
+    """Return the log as text. Latencies are nanoseconds, intervals are seconds from the start of the load.
 
-    ``latency``: the result table. A negative latency, which means that clocks disagree, cannot be logged: a comment has
+    ``latency``: the result table. Negative latencies, which mean that clocks disagree, cannot be logged: a comment has
     their number.
     """
     measure = main_measure(summary)
@@ -149,7 +152,7 @@ def _header(wall: str, negative: int, measure: str) -> Iterator[str]:
 
 
 def _intervals(counts: Counts) -> Iterator[str]:
-    """A line a second; one without messages is empty, so that no interval is missing."""
+    """Yield a line per second. A second without messages has an empty interval, so that none is missing."""
     from hdrh.histogram import HdrHistogram  # no machine but x86_64 has it
 
     if not counts:
@@ -165,7 +168,7 @@ def _intervals(counts: Counts) -> Iterator[str]:
 
 
 def _unchanged_summary(run: RunDirectory) -> Summary:
-    """Raises RunUnreadable for a changed run too, as the exported files could not show that it was changed."""
+    """Read the summary. Raises RunUnreadable for a changed run too, as the exported files could not show the change."""
     summary = read_summary(run)
     if changes := why_changed(run):
         raise RunUnreadable(changes)

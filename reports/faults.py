@@ -49,7 +49,7 @@ def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held:
 
 
 def fault_sentences(fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True) -> str:
-    """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s. No acknowledged …``"""
+    """Describe a fault: ``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s. No …``"""
     traits = traits_of(fault["kind"])
     began, messages = f"{fault['target']} {traits.said} {_when(fault, traits)}", _messages(fault)
     waited = _waited(fault) if backlog_its_own else ""
@@ -59,7 +59,7 @@ def fault_sentences(fault: FaultRecovery, *, outage_doubtful: bool = False, back
 
 
 def _when(fault: FaultRecovery, traits: FaultTraits) -> str:
-    """When it began; also its end where clients are then cut off, or where it does nothing but last."""
+    """Return when the fault began; also when it ended, for a broker that left again, and for faults that are a span."""
     began, until_s = f"{fault['began_s']:.3g} s", fault["restored_s"]
     if until_s is None:
         return f"at {began}" if traits.joins else f"at {began} and {traits.stayed}"
@@ -91,9 +91,9 @@ def _messages(fault: FaultRecovery) -> str:
 
 
 def _positions(fault: FaultRecovery) -> str:
-    """Where in the sequences of messages at risk others are lost; empty if none is.
+    """Return a sentence on the positions of lost messages in the sequences of messages at risk; empty if none was lost.
 
-    `` Of 8 sequences of messages that waited, 6 lost everything and 2 lost the last messages; the oldest …``
+    `` Of 90 messages that waited at broker-2, 12 are gone: 2 sequences lost the last messages; the oldest one …``
     """
     losses = {
         "lost everything": fault["lost_whole"],
@@ -110,7 +110,7 @@ def _positions(fault: FaultRecovery) -> str:
 
 
 def _waited(fault: FaultRecovery) -> str:
-    """Only of a backlog that the fault made, and that has drained."""
+    """Return a sentence on the backlog; empty unless the fault caused a backlog that has drained."""
     highest, drained_s = fault["backlog_highest"], fault["backlog_drained_s"]
     if not highest or not drained_s:
         return ""
@@ -126,7 +126,10 @@ def _were(count: int) -> str:
 
 
 def recovery_table(recovery: Recovery) -> Table:
-    """A row a figure, a column a fault. Seconds of the load; outages in ms, empty if a client never came back."""
+    """Return a table with a row per figure and a column per fault.
+
+    Times are seconds of the load; outages are in ms, and empty if a client never came back.
+    """
     columns = columns_of(
         FaultRecovery,
         "fault",
@@ -142,13 +145,13 @@ def recovery_table(recovery: Recovery) -> Table:
 
 
 def _stranded_at(place: StrandedAt) -> str:
-    """``broker-2: 12, the oldest for 31 s``"""
+    """Return ``broker-2: 12, the oldest for 31 s``."""
     text = f"{place['broker']}: {place['messages']:,}"
     return text if place["oldest_s"] is None else f"{text}, the oldest for {seconds_text(place['oldest_s'])}"
 
 
 def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
-    """The outages of each fault, producers and consumers apart, in their order."""
+    """Return the outages of each fault, separately for producers and consumers, in the order of the faults."""
     outages_by_row: dict[tuple[int, str, str], list[float | None]] = {}
     for row in sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["role"] == "consumer", row["user"])):
         name = f"F{row['fault']} {row['kind']} {row['target']}"
@@ -165,7 +168,7 @@ def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
 
 
 def outages_table(outages: pa.Table) -> Table:
-    """A row a client and fault."""
+    """Return a table with a row per client and fault."""
     columns: Columns = (
         ("Fault", None, lambda row: f"F{row['fault']}"),
         ("Client", 0, "user"),
@@ -188,7 +191,7 @@ def _after_loss_ms(row: Mapping[str, Any], name: str) -> float | None:
 
 
 def survival_charts(survival: pa.Table, backdrop: Backdrop) -> tuple[Chart, ...]:
-    """A chart of the messages at risk over time, if any was lost."""
+    """Return a chart of the messages at risk over time if any was lost, otherwise none."""
     if not pc.sum(survival["lost"]).as_py():
         return ()
     lines = []
@@ -208,7 +211,7 @@ NOT_PLANNED = "nobody planned it"
 
 
 def unplanned_sentences(outages: list[Unplanned]) -> str:
-    """'' without one."""
+    """Return a sentence per outage without a fault; '' if there was none."""
     sentences = [_sentence(outage) for outage in outages[:MOST_OUTAGES]]
     further = len(outages) - len(sentences)
     return " ".join(
@@ -227,7 +230,7 @@ def _sentence(outage: Unplanned) -> str:
 
 
 def _moment(at_s: float) -> str:
-    """``3.2 s``, of the load; a silence may have begun in the warm-up."""
+    """Return ``3.2 s``, from the start of the load; a silence may have begun in the warm-up."""
     return f"{at_s:.1f} s" if round(at_s, 1) >= 0 else f"{-at_s:.1f} s before the load"
 
 
@@ -283,7 +286,10 @@ def draw_outages(rows: tuple[OutageRow, ...]) -> Figure:
 
 
 def _scale(axes: Axes, rows: tuple[OutageRow, ...]) -> None:
-    """From 0, so that lengths can be compared; logarithmic where the longest outage would hide the others."""
+    """Begin the axis at 0, to make lengths comparable.
+
+    If the longest outage would hide the others, the axis is logarithmic.
+    """
     values = [max(value, LEAST_MS) for row in rows for value in row.outages_ms] or [1.0]
     if max(values) <= LINEAR_UP_TO * min(values):
         axes.set_xlim(0, max(values) * 1.15)
@@ -297,7 +303,7 @@ def _scale(axes: Axes, rows: tuple[OutageRow, ...]) -> None:
 
 
 def _draw_row(axes: Axes, y: float, row: OutageRow) -> None:
-    """The middle client's outage is a line through the dots."""
+    """Draw a dot per client, and a line at the outage of the median client."""
     colour, marker = look(row.style)["color"], look(row.style)["marker"]
     name = shortened(f"{row.name} ({len(row.outages_ms) + row.never:,})")
     axes.text(0.0, y + 0.42, name, transform=axes.get_yaxis_transform(), fontsize=SMALL, color=INK)

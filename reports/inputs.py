@@ -39,7 +39,7 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """RunUnreadable when the run was not analysed, or by another version."""
+    """Read a run. Raises RunUnreadable if it was not analysed, or by another version."""
     directory = RunDirectory.open(path)
     run, summary = directory.read_run(), read_summary(directory)
     tables = {name: result_table(directory, name, schema) for name, schema in RESULT_TABLES.items()}
@@ -47,7 +47,10 @@ def read_results(path: Path) -> Results:
 
 
 def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Summary:
-    """Raises RunUnreadable for another version or a missing key. ``reader``: the reader's name in the error."""
+    """Read the summary. ``reader``: the reader's name in the error.
+
+    Raises RunUnreadable for another version or a missing key. The summary of a changed run has the verdict ``invalid``.
+    """
     path, again = directory.summary_path, _again(directory)
     try:
         document = parse(path.read_text(encoding="utf-8"))
@@ -78,9 +81,9 @@ def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Sum
 
 
 def why_changed(directory: RunDirectory) -> str:
-    """Which files are not as the analysis read or wrote them, as a sentence; '' if all are. RunUnreadable.
+    """Return a sentence on files that have changed since the analysis read or wrote them; '' if none has.
 
-    An analysis makes results again, but not events.
+    A new analysis restores results, but not events. Raises RunUnreadable.
     """
     files = changed_after_analysis(directory)
     if not files:
@@ -147,7 +150,7 @@ def _again(directory: RunDirectory) -> str:
 
 
 def _again_if_possible(directory: RunDirectory) -> str:
-    """The next step after results that are gone; without a single event there is nothing to analyse again."""
+    """Return the next step if results are missing. Without any events, a new analysis is not possible."""
     if len(missing_events(directory)) < len(EVENT_TABLES) or any(directory.path.glob("streams/*/*")):
         return _again(directory)
     return f"its events are gone too: {RESTORE}"

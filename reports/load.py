@@ -27,7 +27,7 @@ EVENTS = ("due", "sent", "acked", "received")
 
 
 def rates(table: pa.Table, backdrop: Backdrop, events: Sequence[str] = EVENTS) -> TimeSeries:
-    """Messages a second in each step; a second without messages is 0."""
+    """Return the messages per second in each step; a second without messages is 0."""
     lines = []
     for event in events:
         totals = summed(table.filter(pc.equal(table["event"], event)), "count", backdrop)
@@ -53,7 +53,7 @@ class RatePoint:
 
 
 def steps_sentence(steps: list[StepResult], held_per_s: float | None, limit: Limit) -> str:
-    """Up to which rate the load was held, what limited it, and which rates are unknown; '' without steps."""
+    """Return the highest rate that was held, the limit of the load, and rates that are unknown; '' without steps."""
     if not steps:
         return ""
     not_held, unknown = limit["not_held_per_s"], _unknown(steps)
@@ -76,7 +76,7 @@ def steps_sentence(steps: list[StepResult], held_per_s: float | None, limit: Lim
 
 
 def _unknown(steps: Sequence[StepResult]) -> list[str]:
-    """A sentence on the lowest rate that is unknown, if there is one."""
+    """Return a sentence on the lowest unknown rate, if there is one."""
     held = held_by_rate((_rate(step), step["held"]) for step in steps)
     rates = sorted(rate for rate, verdict in held.items() if verdict is None)
     if not rates:
@@ -87,12 +87,12 @@ def _unknown(steps: Sequence[StepResult]) -> list[str]:
 
 
 def held_step(steps: list[StepResult], held_per_s: float | None) -> StepResult | None:
-    """The last step of the highest rate that was held; None if none was."""
+    """Return the last step of the highest rate that was held; None if none was."""
     return next((step for step in reversed(steps) if step["held"] and _rate(step) == held_per_s), None)
 
 
 def steps_table(steps: list[StepResult]) -> Table:
-    """A row a step."""
+    """Return a table with a row per step."""
     columns = columns_of(
         StepResult,
         ("Step", None, step_name),
@@ -105,13 +105,13 @@ def steps_table(steps: list[StepResult]) -> Table:
 
 
 def step_name(step: StepResult) -> str:
-    """``100/s`` or ``100 → 1,000/s``."""
+    """Return ``100/s`` or ``100 → 1,000/s``."""
     from_rate, to_rate = _number(step["from_per_s"]), _number(step["to_per_s"])
     return f"{from_rate}/s" if from_rate == to_rate else f"{from_rate} → {to_rate}/s"
 
 
 def rate_points(steps: list[StepResult]) -> tuple[RatePoint, ...]:
-    """From the lowest rate to the highest."""
+    """Return the points from the lowest rate to the highest."""
     points = (
         RatePoint(
             step["due_per_s"],
@@ -129,7 +129,7 @@ def _rate(step: StepResult) -> float:
 
 
 def _number(per_s: float) -> str:
-    """16000.0 -> 16,000; 0.5 -> 0.5."""
+    """Return 16000.0 as ``16,000``, and 0.5 as ``0.5``."""
     return f"{round(per_s, 3):,.10g}"
 
 
@@ -215,13 +215,13 @@ def steps_chart(results: Results) -> Chart:
 
 
 def cost_sentence(summary: Summary) -> str:
-    """'' where CPU was not sampled."""
+    """Return the brokers' CPU time per message in a sentence; '' if CPU was not sampled."""
     used_ms = summary["throughput"]["cpu_ms_per_message_brokers"]
     return "" if used_ms is None else f"The brokers used {significant(used_ms)} ms of CPU for each message."
 
 
 def rate_sentence(summary: Summary) -> str:
-    """'' where the length of the load is not known."""
+    """Return the received and the due rate in a sentence; '' if the length of the load is unknown."""
     received, due = summary["throughput"]["received_per_s"], summary["throughput"]["due_per_s"]
     if received is None or due is None:
         return ""
@@ -242,7 +242,7 @@ def connections_sentence(connections: Connections) -> str:
 
 
 def connections_table(connections: Connections) -> Table:
-    """A row a step."""
+    """Return a table with a row per step."""
     columns = columns_of(
         ConnectionStep,
         *("clients", "from_s", "until_s", "connected", "refused"),

@@ -22,7 +22,7 @@ MOST_BROKERS = 3
 
 
 def fate_sentence(summary: Summary) -> str:
-    """``Of 120 messages sent, 75 were received; 40 left on a queue and 5 lost. Also: 2 duplicated.``
+    """Return ``Of 120 messages sent, 75 were received; 40 left on a queue and 5 lost. Also: 2 duplicated.``
 
     The received messages and the parts after them add up to the messages, or to receptions if messages have several
     subscriptions or none. Rejected messages come first, because they explain missing receptions.
@@ -66,7 +66,7 @@ def _beside(messages: Messages, refused: Mapping[str, int]) -> list[str]:
 
 
 def _failed(messages: Messages, refused: Mapping[str, int]) -> list[str]:
-    """``1,040 refused by broker-2``, ``3 never written to a broker``. ``refused``: messages by broker."""
+    """Return ``1,040 refused by broker-2`` and ``3 never written to a broker``. ``refused``: messages by broker."""
     count, by_brokers = messages["failed_not_received"], sum(refused.values())
     if not count:
         return []
@@ -84,7 +84,7 @@ def _brokers(refused: Mapping[str, int]) -> str:
 
 
 def _received(messages: Messages) -> str:
-    """``Of 1,000 messages sent, 990 were received``; receptions unless each message has exactly one subscription."""
+    """Return ``Of 1,000 messages sent, 990 were received``; receptions unless each message has one subscription."""
     sent, received = counted(messages["sent"], "message"), f"{owed_and_received(messages):,}"
     if messages["expected"] == messages["sent"]:
         return f"Of {sent} sent, {received} were received"
@@ -119,11 +119,11 @@ OUTCOMES = {
 
 
 def places(left_behind: Sequence[LeftBehind], outcome: str, count: int) -> str:
-    """`` (260 of them on ttl.third at broker-2)``, or both places if there are two; '' if none was found.
+    """Return `` (260 of them on ttl.third at broker-2)``, or both places if there are two; '' if none was found.
 
-    ``count``: of this outcome, by (message, subscription). Some expired messages are known only from a broker's count,
-    and were not found. If a message is on a queue once for several subscriptions, or twice for one, the text shows the
-    number of found messages: `` (as 1 message on ttl.third at broker-2)``.
+    ``count``: messages of this outcome, by (message, subscription). Some expired messages are known only from a
+    broker's count, and were not found. If a message is on a queue once for several subscriptions, or twice for one, the
+    text shows the number of found messages: `` (as 1 message on ttl.third at broker-2)``.
     """
     rows = sorted((row for row in left_behind if row["outcome"] == outcome), key=lambda row: -row["messages"])
     if not rows:
@@ -137,7 +137,7 @@ def places(left_behind: Sequence[LeftBehind], outcome: str, count: int) -> str:
 
 
 def left_behind_table(left_behind: Sequence[LeftBehind]) -> Table:
-    """A row a queue, broker and outcome, with most messages first."""
+    """Return a table with a row per queue, broker and outcome. ``left_behind``: rows, most messages first."""
     columns = columns_of(
         LeftBehind,
         *("queue", "broker", "messages"),
@@ -150,7 +150,7 @@ def left_behind_table(left_behind: Sequence[LeftBehind]) -> Table:
 
 
 def destinations_sentence(destinations: Destinations) -> str:
-    """'' for a run with one destination."""
+    """Return a sentence on the time until messages flowed on all destinations; '' for a run with one destination."""
     if destinations["count"] < 2:
         return ""
     if destinations["all_flow_s"] is None:
@@ -163,7 +163,7 @@ def destinations_sentence(destinations: Destinations) -> str:
 
 
 def destinations_table(destinations: Destinations) -> Table:
-    """One row."""
+    """Return a table with one row."""
     columns = columns_of(Destinations, "count", "reached", "all_flow_s", "first_ms.p50", "first_ms.max")
     return table_of("Until messages flow on every destination", (destinations,), columns)
 
@@ -175,7 +175,10 @@ ODD = ("lost", "stranded", "dead_lettered", "expired", "unaccounted", "duplicate
 
 
 def accounting_table(summary: Summary, table: pa.Table) -> Table:
-    """A row a count with its meaning, a column for all together and one for each subscription; of many, for some."""
+    """Return a table with a row per count. It has columns for the meaning, the total, and each subscription.
+
+    If there are many subscriptions, only the most irregular ones have a column.
+    """
     every = table.to_pylist()
     subscriptions = every if len(every) <= MOST_SUBSCRIPTIONS else sorted(every, key=_oddness)[:MOST_SUBSCRIPTIONS]
     titles = [_subscription(row["destination"], row["subscription"]) for row in subscriptions]
@@ -190,7 +193,7 @@ def accounting_table(summary: Summary, table: pa.Table) -> Table:
 
 
 def _oddness(row: dict[str, Any]) -> int:
-    """Sort key: lower for a subscription with more irregular messages."""
+    """Return a sort key that is lower for a subscription with more irregular messages."""
     return -sum(row.get(name) or 0 for name in ODD)
 
 
@@ -216,7 +219,7 @@ def reordered_table(table: pa.Table) -> Table:
 
 
 def anomalies_table(table: pa.Table) -> Table:
-    """Single messages that something happened to."""
+    """Return examples of single messages for each anomaly."""
     columns: Columns = (
         ("Anomaly", None, lambda row: _words(row["anomaly"])),
         ("Destination", None, "destination"),
@@ -254,7 +257,7 @@ SUBSCRIBED = {"queue": "queues", "topic": "topics", "durable_topic": "durable su
 
 
 def kinds_sentences(summary: Summary) -> str:
-    """Which kinds of messages did not reach who was owed them, and whether JMS's promises held; '' of one kind."""
+    """Describe kinds of messages that did not reach all subscriptions, and the JMS guarantees; '' for one kind."""
     counts_by_kind = summary["kinds"]
     if len(counts_by_kind) < 2:
         return ""
@@ -269,7 +272,7 @@ def kinds_sentences(summary: Summary) -> str:
 
 
 def _undelivered(counts: KindCounts) -> str:
-    """``7 of 2,544: 4 pending on a broker and 3 lost``; the parts add up."""
+    """Return ``7 of 2,544: 4 pending on a broker and 3 lost``. The parts add up."""
     of_kind: dict[str, int] = {**counts}  # type: ignore[dict-item]
     parts = {words: of_kind[name] for name, words in OF_UNDELIVERED.items()}
     parts["expired or dead letters"] = counts["undelivered"] - sum(parts.values())
@@ -278,7 +281,10 @@ def _undelivered(counts: KindCounts) -> str:
 
 
 def _promises(counts_by_kind: Mapping[str, KindCounts]) -> str:
-    """Persistent messages come once and only once to who is owed them, others at most once."""
+    """Return a sentence on the JMS guarantees.
+
+    Persistent messages arrive exactly once at each subscription that should receive them, others at most once.
+    """
     broken, open_ones = [], []
     for name, counts in counts_by_kind.items():
         persistent = not name.endswith("non_persistent")
@@ -295,13 +301,13 @@ def _promises(counts_by_kind: Mapping[str, KindCounts]) -> str:
 
 
 def _plural(name: str) -> str:
-    """``durable_topic_non_persistent`` as ``non-persistent messages of durable subscriptions``."""
+    """Return ``durable_topic_non_persistent`` as ``non-persistent messages of durable subscriptions``."""
     subscribed = max((kind for kind in SUBSCRIBED if name.startswith(f"{kind}_")), key=len)
     return f"{name.removeprefix(f'{subscribed}_').replace('_', '-')} messages of {SUBSCRIBED[subscribed]}"
 
 
 def kinds_table(summary: Summary) -> Table:
-    """A row a kind of messages: who lost what."""
+    """Return a table with a row per kind of message."""
     columns = (Column("Messages of a"), Column("Delivery mode"), *(Column(title, 0) for title in OF_KINDS.values()))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (*_kind(name), *(_of_kind(dict(counts), key) for key in OF_KINDS)) for name, counts in summary["kinds"].items()
@@ -311,7 +317,11 @@ def kinds_table(summary: Summary) -> Table:
 
 
 def _of_kind(counts: dict[str, Any], key: str) -> int:
-    """``otherwise``: expired, a dead letter, unselected, or of a send that failed or stayed in doubt."""
+    """Return a count of a kind.
+
+    ``otherwise`` is computed: messages that expired, became dead letters, matched no selector, or whose send failed or
+    stayed in doubt.
+    """
     if key != OTHERWISE:
         return int(counts[key])
     shown = sum(counts[name] for name in ("lost", "missing_unconfirmed", "pending", "unaccounted"))
@@ -320,6 +330,6 @@ def _of_kind(counts: dict[str, Any], key: str) -> int:
 
 
 def _kind(name: str) -> tuple[str, str]:
-    """``durable_topic_non_persistent`` in words."""
+    """Return the destination and the delivery mode of ``durable_topic_non_persistent`` in words."""
     kind = max((kind for kind in KINDS if name.startswith(f"{kind}_")), key=len)
     return KINDS[kind], name.removeprefix(f"{kind}_").replace("_", "-")

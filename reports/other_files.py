@@ -49,7 +49,7 @@ NO_FILES: Mapping[str, Path] = {}
 
 
 def named_files(arguments: Mapping[str, Path | None]) -> dict[str, Path]:
-    """The files that a parsed command line names, in the order of OTHER_FILES.
+    """Return the files that a parsed command line names, in the order of OTHER_FILES.
 
     ``arguments``: None for options that were not given.
     """
@@ -57,12 +57,12 @@ def named_files(arguments: Mapping[str, Path | None]) -> dict[str, Path]:
 
 
 def field_of(name: str) -> str:
-    """The name that a parsed command line and run.json have for the option of a file."""
+    """Return the name of a file's option in a parsed command line and in run.json."""
     return name.replace("-", "_")
 
 
 def require_apart(files: Mapping[str, Path], run: RunDirectory) -> None:
-    """RunUnwritable if a file would take the place of another one, or of a file that the run itself has.
+    """Raise RunUnwritable if a file would replace another one, or a file of the run itself.
 
     ``files``: by their names in OTHER_FILES.
     """

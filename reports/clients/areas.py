@@ -224,7 +224,7 @@ def _count(stays: pa.Table, at_ns: npt.NDArray[np.float64]) -> Ints:
 def _is_there(
     broker: str, group: GroupBalance, gone: Sequence[BrokerAway], run: RunInfo, at_s: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.bool_]:
-    """Whether a group's clients may go to a broker: a standby takes none, and a fault may keep it away."""
+    """Return when a group's clients may go to a broker: a standby accepts none, and a fault may keep it away."""
     standby = any(listed.name == broker and listed.standby_of for listed in run.brokers)
     there = np.full(len(at_s), broker in brokers_of(group) and not standby)
     for absence in gone:
@@ -315,7 +315,7 @@ def _frame(axes: Axes, title: str, backdrop: Backdrop, *, topmost: bool, lowest:
 
 
 def _draw_fault(axes: Axes, start: float, stop: float, label: str) -> None:
-    """A bar above the plot, and a line through it at either end: the rows themselves stay as they are."""
+    """Draw a bar above the plot, and a line through the plot at each end of the fault. The rows keep their colors."""
     height = STRIP / (axes.get_window_extent().height * 72 / axes.figure.dpi)
     axes.axvspan(start, stop, ymin=1.0, ymax=1.0 + height, facecolor=FAULT, edgecolor="none", clip_on=False)
     for at_s in (start, stop):

@@ -41,14 +41,14 @@ def shares_sentences(consumers: Consumers, *, also_even: bool = False) -> str:
 
 
 def _is_uneven(division: Division) -> bool:
-    """Whether consumers had unequal shares. Not judged if there were fewer messages than consumers."""
+    """Return whether consumers had unequal shares. With fewer messages than consumers, shares are not judged."""
     if division["max_to_mean"] is None or division["messages"] < division["consumers"]:
         return False
     return bool(division["idle"]) or (len(division["brokers"]) > 1 and division["max_to_mean"] >= UNEVEN)
 
 
 def _sentence(division: Division) -> str:
-    """``Of queue://orders the consumers at a got 30 of 30 messages, those at b 0; 2 of 3 consumers got none.``"""
+    """Return ``Of queue://orders the consumers at a got 30 of 30 messages, those at b 0; 2 of 3 consumers …``"""
     name = subscription_name(division["destination"], division["subscription"])
     return f"Of {name} the consumers at {_by_broker(division)}; {_by_consumer(division)}."
 
@@ -161,7 +161,7 @@ EVEN_DASH = (0, (5, 3))
 
 
 def draw_consumers(subscriptions: Sequence[ConsumerBars], brokers: Sequence[NamedColour]) -> Figure:
-    """A set of axes for each subscription."""
+    """Draw one set of axes per subscription."""
     handles = _handles(subscriptions, brokers)
     figure = new_figure(HEIGHT * len(subscriptions) + legend_height(handles))
     for axes, bars in zip(figure.subplots(len(subscriptions), squeeze=False)[:, 0], subscriptions, strict=True):
@@ -188,7 +188,7 @@ def _draw(axes: Axes, bars: ConsumerBars, brokers: Sequence[NamedColour]) -> Non
 
 
 def _outlines(bars: Sequence[tuple[int, int]]) -> Path:
-    """One path for all bars (place, height) of a colour: a report has room for few shapes."""
+    """Return one path for all bars (place, height) of a color, as a report has room for few shapes."""
     corners = [
         [(at - BAR / 2, 0), (at - BAR / 2, height), (at + BAR / 2, height), (at + BAR / 2, 0)] for at, height in bars
     ]

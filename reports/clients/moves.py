@@ -35,7 +35,7 @@ def moves_sentences(rebalance: Rebalance, faults: Sequence[FaultRecovery]) -> st
 
 
 def _whereabouts(groups: Sequence[GroupBalance], faults: Sequence[FaultRecovery]) -> list[str]:
-    """``a, b and c had 6/6/0 clients before c joined at 10 s, 4/4/3 (1 off) after``; ``They had …``"""
+    """Return ``a, b and c had 6/6/0 clients before c joined at 10 s, 4/4/3 (1 off) after``, then ``They had …``"""
     brokers = list(dict.fromkeys(broker for group in groups for broker in group["moments"][0]["connected"]))
     were = {moment["moment"]: _clients(groups, moment["moment"], brokers) for moment in groups[0]["moments"]}
     sentences = []

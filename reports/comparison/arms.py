@@ -88,7 +88,10 @@ def _control(
     blocks: tuple[str, ...],
     recorded: Sequence[AnalysedRun] | None,
 ) -> Arm | None:
-    """``recorded``: all runs, if they recorded their blocks."""
+    """Return the control runs as an arm; None if there are none. ``recorded``: all runs, if they recorded their blocks.
+
+    Raises UserError if they do not belong to the first arm, or not every block has one.
+    """
     if not controls:
         return None
     if other_arms := [name for name in controls if name != reference]:

@@ -206,7 +206,7 @@ def _runs(comparison: Comparison) -> Table:
 
 
 def _made_alike(comparison: Comparison) -> Table:
-    """The common conditions of all runs, from run.json."""
+    """Return a table of the conditions that all runs share, from run.json."""
     unlike = {difference.field for difference in comparison.design.unlike} | {comparison.design.field}
     shared = conditions(comparison.reference.runs[0].info)
     rows = tuple((name, shown(value)) for name, value in shared.items() if name not in unlike and value is not None)

@@ -51,7 +51,7 @@ MOST_TICKS = 7
 
 
 def draw_differences(rows: tuple[DotRow, ...], same_within: float) -> Figure:
-    """``same_within``: per cent either way that count as the same; drawn as a band around 1."""
+    """Draw the ratios of each row. ``same_within``: percent either way that count as the same, drawn as a band."""
     figure = new_figure(ROOM + ROW * len(rows))
     axes = figure.subplots()
     plain_axes(axes, "ratio to the first arm")
@@ -79,7 +79,7 @@ def _draw_row(axes: Axes, y: float, row: DotRow) -> None:
 
 
 def _ratio_axis(axes: Axes, rows: tuple[DotRow, ...], same_within: float) -> None:
-    """Equally wide on both sides of 1, so that no side looks longer than it is."""
+    """Make the axis equally wide on both sides of 1, so that neither side looks longer than it is."""
     values = [value for row in rows for value in (*row.ratios, row.low, row.high)]
     reach = 1.12 * max(log(1 + same_within / 100) * 1.5, *(abs(log(value)) for value in values))
     axes.set_xlim(exp(-reach), exp(reach))
@@ -90,7 +90,10 @@ def _ratio_axis(axes: Axes, rows: tuple[DotRow, ...], same_within: float) -> Non
 
 
 def ratio_ticks(reach: float) -> list[float]:
-    """Ratios to mark on an axis from exp(-reach) to exp(reach): 1, then outwards the ones that are far enough apart."""
+    """Return the ratios to mark on an axis from exp(-reach) to exp(reach).
+
+    They are 1, and then outward the ratios that are far enough apart.
+    """
     apart = 2 * reach / MOST_TICKS
     above: list[float] = []
     for tick in (tick for tick in TICKS if 1 < tick <= exp(reach)):
@@ -116,7 +119,10 @@ ROWS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999)
 
 
 def band_curve(arm: Arm, style: int) -> BandCurve | None:
-    """None without a run that received anything. It ends where fewer than ten samples of the smallest run remain."""
+    """Return the arm's curves; None if no run received anything.
+
+    The curves end at the fraction beyond which the smallest run has fewer than ten samples.
+    """
     measured = [run.latency for run in arm.runs if run.latency.count]
     if not measured:
         return None
@@ -141,7 +147,10 @@ def band_curve(arm: Arm, style: int) -> BandCurve | None:
 
 
 def band_table(caption: str, arms: tuple[Arm, ...]) -> Table:
-    """Three columns an arm: the fastest run, the median and the slowest, at each percentile of `ROWS`."""
+    """Return a table with a row per percentile of `ROWS`, and with three columns per arm.
+
+    The columns are the fastest run, the median and the slowest run.
+    """
     columns = [Column("Percentile")]
     for arm in arms:
         columns += [
@@ -185,13 +194,13 @@ def draw_bands(curves: tuple[BandCurve, ...]) -> Figure:
 
 
 def charts_of(comparison: Comparison, several: bool) -> tuple[Chart, ...]:
-    """``several``: whether other scenarios have the same charts on the page."""
+    """Return the charts of a comparison. ``several``: whether other scenarios have the same charts on the page."""
     under, anchor = (f" ({comparison.scenario})", f"-{comparison.scenario}") if several else ("", "")
     return (*_differences(comparison, under, anchor), _spectra(comparison, under, anchor))
 
 
 def _differences(comparison: Comparison, under: str, anchor: str) -> tuple[Chart, ...]:
-    """A chart for each primary figure: a row of dots an arm."""
+    """Return a chart per primary figure, with a row of dots per arm."""
     charts = []
     for number, metric in enumerate(comparison.primary, 1):
         rows = tuple(

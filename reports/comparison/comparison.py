@@ -112,11 +112,11 @@ class Comparison:
         return needed_blocks(self.together)
 
     def words(self) -> set[str]:
-        """The verdicts that occur."""
+        """Return the verdicts that occur."""
         return {test.verdict.word for test in self.tests}
 
     def shown(self) -> tuple[Metric, ...]:
-        """The figures of the table, including figures that no run has."""
+        """Return the figures of the table, including figures that no run has."""
         added = tuple(metric for metric in self.primary if metric.path not in SHOWN)
         return (*(METRICS[path] for path in SHOWN), *added)
 

@@ -42,7 +42,7 @@ def shown(value: Value) -> str:
 
 
 def conditions(run: RunInfo) -> dict[str, Value]:
-    """Field to value, of everything that may change a figure."""
+    """Return all conditions that may change a figure: value by field."""
     values: dict[str, Value] = {"topology": run.topology, "protocol": run.protocol, "runtime": run.runtime}
     values |= {"scenario": run.scenario}
     left_out = {*values, *SAID_BY_USERS, *NO_CONDITIONS, *map(field_of, OTHER_FILES)}
@@ -78,7 +78,7 @@ def machine_of(run: RunInfo) -> dict[str, str | int | float]:
 
 
 def _load(users: Sequence[UserInfo]) -> dict[str, Value]:
-    """The clients' settings. A setting's field has the values of all user classes with that setting."""
+    """Return the clients' settings. A setting's field has the values of all user classes with that setting."""
     values: dict[str, Value] = {
         "users": _shared_or_by_user(users, lambda u: f"{u.role} of {u.destination} in {u.group}")
     }
@@ -132,11 +132,11 @@ def essence(field: str, value: Value) -> Value:
 
 
 def are_alike(field: str, first_value: Value, second_value: Value) -> bool:
-    """Whether two values count as equal, including some that only one run has.
+    """Return whether two values count as equal, including some values that only one run has.
 
     A version that only one run has belongs to a product that the other run's topology does not use. A machine field
-    that only one run has was not recorded by the other's older harness. A rate or in-flight limit that only one run has
-    follows from a difference in ``arrivals``.
+    that only one run has was not recorded by the older harness of the other run. A rate or in-flight limit that only
+    one run has follows from a difference in ``arrivals``.
     """
     return essence(field, first_value) == essence(field, second_value) or (
         field.startswith(("versions.", "machine.", *NOT_OF_CLOSED_LOADS)) and None in (first_value, second_value)
@@ -148,7 +148,10 @@ def load_s(run: AnalysedRun) -> float:
 
 
 def _length_differs(first_run: AnalysedRun, further_run: AnalysedRun) -> bool:
-    """Whether the planned lengths differ. Loads that end with a message count, a fault or a search have no length."""
+    """Return whether the planned lengths differ.
+
+    Loads that end with a message count, a fault or a search have no planned length.
+    """
     ends_otherwise = ("messages", "load_ends_after_faults_s")
     searches = first_run.info.held_p99_ms is not None or first_run.info.client_steps
     if searches or any(first_run.info.options.get(name) is not None for name in ends_otherwise):

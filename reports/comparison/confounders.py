@@ -120,7 +120,7 @@ def _of_one(comparison: Comparison) -> tuple[str, ...]:
 
 
 def shared_cores(runs: Iterable[RunInfo]) -> int:
-    """The cores of the one machine on which brokers and clients ran; 0 if they ran on several."""
+    """Return the cores of the one machine on which brokers and clients ran; 0 if they ran on several."""
     cores = set()
     for run in runs:
         if not run.on_one_machine:

@@ -21,7 +21,7 @@ COMPARISON_VERSION = 3
 
 
 def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Plain values. Ratios are to the first arm. Times are in milliseconds. Unknown values are null."""
+    """Return the comparison as plain values. Ratios are to the first arm, times in ms. Unknown values are null."""
     leading = comparisons[0]
     return {
         "comparison_version": COMPARISON_VERSION,
@@ -108,7 +108,7 @@ def _figure(figure: ArmFigure) -> dict[str, Any]:
 
 
 def ratio_document(log_ratio: Estimate | None) -> dict[str, float | None] | None:
-    """A ratio from its logarithms; None without an estimate."""
+    """Return a ratio from its logarithms; None without an estimate."""
     return _ends(log_ratio, exp(log_ratio.centre), exp(log_ratio.low), exp(log_ratio.high)) if log_ratio else None
 
 
@@ -117,7 +117,7 @@ def _estimate(estimate: Estimate | None) -> dict[str, float | None] | None:
 
 
 def _ends(estimate: Estimate, centre: float, low: float, high: float) -> dict[str, float | None]:
-    """One value has no interval."""
+    """Return an estimate with its interval. An estimate from one value has no interval."""
     if not estimate.has_interval:
         return {"estimate": centre, "low": None, "high": None, "confidence": None}
     return {"estimate": centre, "low": low, "high": high, "confidence": estimate.confidence}

@@ -45,7 +45,7 @@ class Metric:
         return round(1 - float(percentile[1:].replace("_", ".")) / 100, 6)
 
     def value(self, summary: Summary) -> float | None:
-        """The figure of one run; None where it was not measured."""
+        """Return the figure of one run; None if it was not measured."""
         if self.of_faults and not summary.get("recovery", {}).get("faults"):
             return None
         part: object = summary

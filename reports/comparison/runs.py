@@ -92,7 +92,7 @@ class AnalysedRun:
         return self.summary["warm_up"]["end"] != "not_settled"
 
     def value(self, metric: Metric) -> float | None:
-        """The figure; None if it was not measured, is doubtful timing, or belongs to an aborted load."""
+        """Return the figure; None if it was not measured, has doubtful timing, or belongs to an aborted load."""
         return None if self.doubt(metric) else metric.value(self.summary)
 
     def doubt(self, metric: Metric) -> str:
@@ -120,7 +120,7 @@ def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info
 
 
 def _refuse_copies(folders: Iterable[Path], runs: Iterable[AnalysedRun]) -> None:
-    """UserError for two folders of one run: they would count as two independent runs."""
+    """Raise UserError for two folders of one run: they would count as two independent runs."""
     folder_by_run: dict[str, Path] = {}
     for folder, run in zip(folders, runs, strict=True):
         first = folder_by_run.setdefault(run.info.run_id, folder)

@@ -47,7 +47,7 @@ def _of_figure(comparison: Comparison, path: str) -> str:
 
 
 def _clause(test: Test, reference: str, same_within: float) -> str:
-    """hub-and-spoke is worse than mesh: 62 % higher (48 … 79 %)."""
+    """Return a clause such as ``hub-and-spoke is worse than mesh, 62 % higher (48 … 79 %)``."""
     arm, word, ratio = test.figure.arm, test.verdict.word, test.figure.against
     effect = effect_text(ratio) if ratio else ""
     if test.first is not None:
@@ -75,7 +75,7 @@ def _clause(test: Test, reference: str, same_within: float) -> str:
 
 
 def lead(comparisons: Sequence[Comparison]) -> str:
-    """Below the title: how the comparison was made."""
+    """Return the line below the title: how the comparison was made."""
     leading = comparisons[0]
     return " · ".join(
         (
@@ -99,7 +99,7 @@ def _primary(comparison: Comparison, several: bool) -> str:
 
 
 def messages(comparisons: Sequence[Comparison]) -> str:
-    """The outcomes of messages, over all runs of each arm."""
+    """Return a sentence on the outcomes of messages, over all runs of each arm."""
     names = [arm.name for arm in comparisons[0].design.arms]
     lost = {name: count for name in names if (count := total(comparisons, name, "lost"))}
     twice = {name: count for name in names if (count := total(comparisons, name, "duplicated"))}
@@ -148,7 +148,7 @@ def _of_noise(figure: ArmFigure, reference: str) -> str:
 
 
 def left_out(comparison: Comparison) -> tuple[str, ...]:
-    """A sentence for each group of figures that were left out, or that are of unknown reliability."""
+    """Return a sentence for each group of figures that were left out."""
     sentences = []
     for test in comparison.tests:
         figure, blocks = test.figure, counted(len(comparison.design.blocks), "block")
@@ -165,7 +165,7 @@ def left_out(comparison: Comparison) -> tuple[str, ...]:
 
 
 def unsteady(comparison: Comparison) -> tuple[str, ...]:
-    """For each arm how many runs did not hold the offered rate, and how many warm-ups did not settle."""
+    """Return, for each arm, the runs that missed the offered rate, were aborted, or whose warm-up did not settle."""
     sentences = []
     for arm in comparison.design.rows:
         runs = counted(len(arm.runs), "run")

@@ -41,7 +41,10 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """The median of all pairwise means, with the exact Wilcoxon signed-rank interval. ValueError without values."""
+    """Return the median of all pairwise means, with the exact Wilcoxon signed-rank interval.
+
+    Raises ValueError if there are no values.
+    """
     if not values:
         raise ValueError("an estimate needs at least one value, and there is none")
     means = pairwise_means(values)
@@ -63,7 +66,7 @@ def _cumulative(count: int) -> Floats:
 
 
 def pairwise_means(values: Sequence[float]) -> Floats:
-    """The Walsh averages, ascending: the mean of each pair of values, each value paired with itself too."""
+    """Return the Walsh averages in ascending order: the means of all pairs, including each value with itself."""
     array = np.asarray(values, dtype=np.float64)
     rows, columns = np.triu_indices(len(array))
     means: Floats = np.sort((array[rows] + array[columns]) / 2)
@@ -71,7 +74,10 @@ def pairwise_means(values: Sequence[float]) -> Floats:
 
 
 def p_value(differences: Sequence[float]) -> float:
-    """Two-sided p of the exact signed-rank test. Ties share their mean rank; zeros keep theirs and count nowhere."""
+    """Return the two-sided p of the exact signed-rank test.
+
+    Ties share their mean rank. Zeros keep their ranks, which are left out of the sums.
+    """
     array = np.asarray(differences, dtype=np.float64)
     doubled_ranks = np.rint(2 * stats.rankdata(np.abs(array))).astype(int)
     if not np.any(array):
@@ -83,7 +89,10 @@ def p_value(differences: Sequence[float]) -> float:
 
 
 def _signed_rank_probabilities(doubled_ranks: Sequence[int] | npt.NDArray[np.int_] | range) -> Floats:
-    """Probability of each sum of those ranks (all doubled) that fair coins choose; index: the sum."""
+    """Return the probability of each sum of the ranks (doubled) if each rank is included with probability 1/2.
+
+    The index is the sum.
+    """
     probabilities = np.ones(1)
     for rank in doubled_ranks:
         without = np.concatenate([probabilities, np.zeros(rank)])
@@ -93,7 +102,7 @@ def _signed_rank_probabilities(doubled_ranks: Sequence[int] | npt.NDArray[np.int
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """The p values adjusted by Holm's method, in the order given: compare each with `LEVEL`."""
+    """Return the p values adjusted by Holm's method, in the given order, to be compared with `LEVEL`."""
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[at]))

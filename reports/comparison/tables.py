@@ -57,7 +57,7 @@ class ArmTable:
     left_out: tuple[str, ...]
 
     def row(self, title: str) -> FigureRow:
-        """The first of this title. KeyError if there is none."""
+        """Return the first row with this title. Raises KeyError if there is none."""
         return {row.title: row for row in reversed(self.rows)}[title]
 
 
@@ -138,7 +138,7 @@ def _cell(comparison: Comparison, metric: Metric, arm: str) -> ArmCell:
 
 
 def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | None) -> ArmCell:
-    """``own``: the arm's estimate. ``test``: None unless the figure is primary."""
+    """Return the cell of a figure. ``own``: the arm's estimate. ``test``: None unless the figure is primary."""
     covers = "" if own.confidence >= 0.95 else f" ({100 * own.confidence:.0f} %)"
     note = f"{significant(own.low)} … {significant(own.high)}{covers}" if own.confidence else "one run"
     if figure.zeros:
@@ -162,7 +162,7 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | N
 
 
 def count_cell(runs: Sequence[AnalysedRun], name: str) -> ArmCell:
-    """The value of all runs together. The note has the smallest and the largest of one run."""
+    """Return the sum over all runs. The note has the smallest and the largest count of one run."""
     counts = [int(cast(dict[str, int], run.summary["messages"])[name]) for run in runs]
     return ArmCell(
         f"{sum(counts):,}", f"{min(counts):,} … {max(counts):,} per run", tone="worse" if sum(counts) else ""
@@ -198,7 +198,7 @@ def _same(values: Iterable[str]) -> ArmCell:
 
 
 def values(comparison: Comparison) -> Table:
-    """Every figure and every count of every run, whether or not the page shows it."""
+    """Return every figure and every count of every run, whether or not the page shows it."""
     titles = ("arm", "block", "run", "figure", "value", "unit", "doubtful")
     rows: list[tuple[Cell, ...]] = []
     for arm in comparison.design.rows:
@@ -211,7 +211,7 @@ def values(comparison: Comparison) -> Table:
 
 
 def ratios(comparison: Comparison) -> Table:
-    """One row a figure, an arm and a block that could be used."""
+    """Return a table with a row per figure, arm and usable block."""
     titles = ("figure", "arm", "block", "ratio")
     rows = tuple(
         (figure.metric.path, figure.arm, block, exp(ratio))
@@ -223,7 +223,7 @@ def ratios(comparison: Comparison) -> Table:
 
 
 def effects(comparison: Comparison) -> Table:
-    """One row a figure and an arm: estimate, interval, and the verdict of a primary figure.
+    """Return a table with a row per figure and arm: estimate, interval, and the verdict of a primary figure.
 
     Figures that have no ratio in any arm are left out, unless they are primary.
     """
@@ -256,7 +256,7 @@ def _columns(titles: tuple[str, ...], *numeric: str) -> tuple[Column, ...]:
 
 
 def as_csv(table: Table) -> str:
-    """Comma-separated with a header; an absent value is an empty field, and no text is a formula."""
+    """Return the table as CSV with a header. An absent value is an empty field. Formulas get an apostrophe in front."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([no_formula(column.title) for column in table.columns])

@@ -70,7 +70,7 @@ class FirstVerdict:
 
     @classmethod
     def of_json(cls, document: Any) -> "FirstVerdict":
-        """Build it from its fields by name. ValueError for anything else."""
+        """Build a verdict from its fields by name. Raises ValueError for anything else."""
         kinds: dict[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float)}
         values = dict(document) if isinstance(document, dict) else {}
         for declared_field in fields(cls):
@@ -111,7 +111,10 @@ class FigureTest:
 
 
 def judge(question: FigureTest, ratio: Estimate | None, adjusted_p: float) -> ComparisonVerdict:
-    """``ratio``: estimate of the log ratio, None if no block could be used. ``adjusted_p``: by Holm."""
+    """Return the verdict of a test.
+
+    ``ratio``: estimate of the log ratio, None if no block could be used. ``adjusted_p``: p after Holm's correction.
+    """
     if question.invalid:
         return ComparisonVerdict(INVALID, question.invalid)
     if by_rate := of_offered_rate(question):
@@ -191,7 +194,10 @@ def too_few(question: FigureTest, ratio: Estimate) -> tuple[str, ...]:
 
 
 def forecast(question: FigureTest) -> tuple[str, ...]:
-    """The difference that the needed blocks would detect four times in five, from the spread of the existing blocks."""
+    """Return a sentence on the difference that the required number of blocks would detect four times in five.
+
+    The estimate uses the spread of the existing blocks. Empty for fewer than two.
+    """
     if len(question.log_ratios) < 2:
         return ()
     blocks = max(question.needed, len(question.log_ratios))
@@ -210,7 +216,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 
 def effect_text(ratio: Estimate) -> str:
-    """62 % higher (48 … 79 %); where that is long, ratio and interval alike: × 7.3 (× 6.1 … × 8.4).
+    """Return ``62 % higher (48 … 79 %)``; if that is long, ratio and interval as factors: ``× 7.3 (× 6.1 … × 8.4)``.
 
     One block has no interval.
     """
@@ -222,7 +228,7 @@ def effect_text(ratio: Estimate) -> str:
 
 
 def change_text(log_ratio: float) -> str:
-    """0.4824 -> 62 % higher; -0.1054 -> 10 % lower; beyond threefold, × 4.2."""
+    """Return 0.4824 as ``62 % higher``, -0.1054 as ``10 % lower``; if beyond threefold, as ``× 4.2``."""
     if abs(log_ratio) > log(MOST_AS_PERCENT):
         return _times_text(log_ratio)
     text = percent_text(abs(log_ratio) if log_ratio > 0 else log_ratio)
@@ -232,19 +238,19 @@ def change_text(log_ratio: float) -> str:
 
 
 def size_text(log_ratio: float) -> str:
-    """How large a difference is: 12 %, or, beyond threefold, × 4.2."""
+    """Return the size of a difference: ``12 %``, or, beyond threefold, ``× 4.2``."""
     return _times_text(log_ratio) if log_ratio > log(MOST_AS_PERCENT) else percent_text(log_ratio)
 
 
 def percent_text(log_ratio: float) -> str:
-    """A ratio as a change in per cent, one decimal below 10: 0.0488 -> 5 %; -0.1054 -> −10 %."""
+    """Return a ratio as a change in percent, with one decimal below 10: 0.0488 -> ``5 %``; -0.1054 -> ``−10 %``."""
     change = 100 * (exp(log_ratio) - 1)
     digits = f"{abs(change):,.0f}" if abs(change) >= 9.95 else f"{abs(change):.1f}".removesuffix(".0")
     return f"{'−' if change < 0 and digits != '0' else ''}{digits} %"
 
 
 def interval_text(ratio: Estimate) -> str:
-    """48 … 79 %; × 0.9 … × 12 where an end is beyond tenfold; with less than 95 % confidence that is said."""
+    """Return ``48 … 79 %``; ``× 0.9 … × 12`` if an end is beyond tenfold. Confidence below 95 % is added."""
     if _is_wide(ratio):
         return _with_confidence(_times_interval(ratio), ratio)
     ends = [percent_text(end) for end in (ratio.low, ratio.high)]

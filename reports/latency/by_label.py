@@ -17,7 +17,7 @@ FROM_DUE = "latency_ms.due_to_received"
 
 
 def has_labels(summary: Summary) -> bool:
-    """Whether the run has several consumer classes or several destinations."""
+    """Return whether the run has several consumer classes or several destinations."""
     by_label = summary["latency_by"]
     return len(by_label["consumer_classes"]) > 1 or len(by_label["destinations"]) > 1
 

@@ -13,7 +13,7 @@ def main_measure(summary: Summary) -> str:
 
 
 def words_of(measure: str) -> str:
-    """``due → received``"""
+    """Return the measure in words, such as ``due → received``."""
     return MEASURES[measure].column
 
 

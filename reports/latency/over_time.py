@@ -50,7 +50,10 @@ MOST_TABLE_ROWS = 40
 
 
 def heatmap(latency: pa.Table, backdrop: Backdrop, measure: str = DUE) -> Heatmap:
-    """One measure, bins of a tenth of a decade. Values not above 0 do not fit on this axis, and are left out."""
+    """Return the heat map of one measure, with bins of a tenth of a decade.
+
+    The axis is logarithmic, so values that are not above 0 are left out.
+    """
     histogram_by_step = by_step(select(latency, measure=measure), backdrop)
     steps = tuple(backdrop.starts)
     edges = fine_edges(histogram_by_step.values())
@@ -60,7 +63,7 @@ def heatmap(latency: pa.Table, backdrop: Backdrop, measure: str = DUE) -> Heatma
 
 
 def fine_edges(histograms: Iterable[Histogram]) -> tuple[float, ...]:
-    """Edges of bins that hold every positive value."""
+    """Return the edges of bins that hold every positive value."""
     values = [ms for histogram in histograms for ms, _ in histogram.pairs if ms > 0]
     if not values:
         return ()
@@ -70,7 +73,7 @@ def fine_edges(histograms: Iterable[Histogram]) -> tuple[float, ...]:
 
 
 def count_in_bins(histogram: Histogram, edges: tuple[float, ...]) -> list[int]:
-    """Counts of the bins between the edges, lower edge included."""
+    """Return the counts of the bins between the edges. A bin includes its lower edge."""
     counts = [0] * max(0, len(edges) - 1)
     for ms, count in histogram.pairs:
         if ms > 0 and counts:
@@ -79,7 +82,7 @@ def count_in_bins(histogram: Histogram, edges: tuple[float, ...]) -> list[int]:
 
 
 def heatmap_table(latency: pa.Table, backdrop: Backdrop, measure: str = DUE) -> Table:
-    """The same, coarse enough to read: bins of 1, 2, 5, 10 … ms and at most forty rows."""
+    """Return the heat map as a table, coarse enough to read: bins of 1, 2, 5, 10 … ms, and at most forty rows."""
     span_s = backdrop.last_s - backdrop.first_s + 1
     step_s = next((step for step in STEPS_S if span_s <= step * MOST_TABLE_ROWS), STEPS_S[-1])
     coarse = replace(backdrop, step_s=step_s)
@@ -97,7 +100,7 @@ def heatmap_table(latency: pa.Table, backdrop: Backdrop, measure: str = DUE) -> 
 
 
 def coarse_edges(histograms: Iterable[Histogram]) -> tuple[float, ...]:
-    """1, 2, 5, 10 … around every positive value."""
+    """Return edges of 1, 2, 5, 10 … that enclose every positive value."""
     values = [ms for histogram in histograms for ms, _ in histogram.pairs if ms > 0]
     if not values:
         return ()
@@ -134,14 +137,14 @@ def draw_heatmap(heatmap: Heatmap) -> Figure:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Powers of ten, as exponents; on a short axis also 2 and 5 times those."""
+    """Return the exponents of powers of ten within the axis; on a short axis also of their multiples by 2 and 5."""
     digits = (1, 2, 5) if high - low < 2 else (1,)
     exponents = [decade + log10(digit) for decade in range(floor(low), ceil(high) + 1) for digit in digits]
     return [at for at in exponents if low - 1e-9 <= at <= high + 1e-9]
 
 
 def pixels(counts: tuple[tuple[int, ...], ...]) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
-    """RGBA, a pixel a cell; no message, no colour."""
+    """Return RGBA values, one pixel per cell; transparent for cells without messages."""
     values = np.asarray(counts, dtype=float)
     strongest = np.log1p(max(1.0, values.max()))
     opacity = np.where(values > 0, FAINTEST + (1 - FAINTEST) * np.log1p(values) / strongest, 0)

@@ -18,7 +18,7 @@ from reports.parts.values import Columns, Table, columns_of, table_of
 
 
 def paths_table(table: pa.Table, latency: pa.Table, measure: str = DUE) -> Table:
-    """Messages by path, with the latency of the load phase."""
+    """Return a table with a row per path: its messages, and their latency in the load phase."""
     measured = select(latency, phase="load", measure=measure)
     columns: Columns = (
         ("From", None, "from_broker"),
@@ -49,7 +49,7 @@ OF_ALL = "latency_ms.due_to_received"
 
 
 def regions_sentence(regions: Regions, doubtful: Collection[str]) -> str:
-    """'' if no message crossed. ``doubtful``: figures as a check names them."""
+    """Return a sentence on latency by region; '' if no message crossed. ``doubtful``: figures as a check names them."""
     if not regions["across"]["count"]:
         return ""
     crossed = f"Messages that crossed to another region took {_least_and_median(regions['across'], doubtful)}"
@@ -59,7 +59,7 @@ def regions_sentence(regions: Regions, doubtful: Collection[str]) -> str:
 
 
 def _least_and_median(latency: Latency, doubtful: Collection[str]) -> str:
-    """``0.61 ms at least and 3.87 ms (doubtful) at the median``; of too few messages without a median."""
+    """Return ``0.61 ms at least and 3.87 ms (doubtful) at the median``; too few messages have no median."""
     figures = (("min", "at least", latency["min"]), ("p50", "at the median", latency["p50"]))
     texts = [
         f"{significant(value)} ms{' (doubtful)' if f'{OF_ALL}.{name}' in doubtful else ''} {rank}"

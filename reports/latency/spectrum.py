@@ -63,7 +63,7 @@ class Reliance:
 
 
 def curve(name: str, histogram: Histogram, style: int = 0, reliance: Reliance = Reliance()) -> Curve:
-    """Points evenly spread on the 1/(1−p) axis; the last is the largest sample, one in ``count``."""
+    """Return points that are evenly spread on the 1/(1−p) axis. The last is the largest sample, one in ``count``."""
     if not histogram.count:
         return Curve(name, 0, (), style)
     points = _points(histogram)
@@ -92,12 +92,12 @@ def _points(histogram: Histogram) -> tuple[tuple[float, float], ...]:
 
 
 def trusted_fraction(count: int) -> float:
-    """Beyond this fraction lie fewer than ten samples."""
+    """Return the fraction beyond which there are fewer than ten samples."""
     return max(0.0, 1 - LEAST_BEYOND / count) if count else 0.0
 
 
 def by_measure(latency: pa.Table) -> tuple[tuple[str, Histogram], ...]:
-    """One histogram a measure over the load phase; with faults, due → received once more without their windows."""
+    """Return one histogram per measure over the load phase; with faults, also due → received outside faults."""
     load = select(latency, phase="load")
     histograms = [(name, Histogram.of(select(load, measure=measure))) for measure, name in MEASURES.items()]
     due = select(load, measure="due_to_received")
@@ -128,7 +128,7 @@ def _without_own_delay(latency: pa.Table) -> dict[str, Histogram]:
 
 
 def by_distance(latency: pa.Table, measure: str = DUE) -> tuple[tuple[str, Histogram], ...]:
-    """One measure by brokers crossed. If hops are unknown: by whether the message left its broker."""
+    """Return one measure by brokers crossed. If hops are unknown: by whether the message left its broker."""
     timed = select(latency, phase="load", measure=measure)
     distances = sorted(
         set(zip(*(timed[c].to_pylist() for c in ("hops", "from_broker", "to_broker")), strict=True)), key=str
@@ -153,7 +153,10 @@ def _same(rows: pa.Table, hops: int | None, sender: str, receiver: str) -> pa.Ch
 
 
 def spectrum_table(caption: str, histograms: tuple[tuple[str, Histogram], ...]) -> Table:
-    """A row a percentile, a column a curve; percentiles that rest on fewer than ten samples are left out."""
+    """Return a table with a row per percentile and a column per curve.
+
+    Percentiles that are based on fewer than ten samples are left out.
+    """
     columns = (Column("Percentile"), *(Column(f"{name} (ms)", 2) for name, _ in histograms))
     rows = [_row(fraction, histograms) for fraction in FRACTIONS]
     shown = [row for row in rows if any(value is not None for value in row[1:])]
@@ -197,7 +200,7 @@ def draw_spectrum(curves: tuple[Curve, ...]) -> Figure:
 
 
 def _draw_curve(axes: Axes, curve: Curve) -> None:
-    """The part with at least ten samples beyond it in its colour, the rest thin, grey and dotted."""
+    """Draw the part with at least ten samples beyond it in the curve's color, and the rest thin, gray and dotted."""
     points = [(1 / (1 - fraction), ms) for fraction, ms in curve.points if ms > 0]
     edge = 1 / (1 - trusted_fraction(curve.count))
     trusted = [point for point in points if point[0] <= edge]
@@ -214,7 +217,7 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
 
 
 def _draw_doubtful(axes: Axes, curve: Curve) -> None:
-    """Grey over the curve's colour, from each point before a doubtful one to it."""
+    """Draw gray over the curve's color, up to each doubtful point from the point before it."""
     places = [(1 / (1 - fraction), ms) for fraction, ms in curve.points]
     for at, doubtful in enumerate(curve.doubtful):
         stretch = [point for point in places[max(0, at - 1) : at + 1] if point[1] > 0]
@@ -237,7 +240,7 @@ def percentile_axis(axes: Axes, count: int) -> None:
 
 
 def percent(fraction: float) -> str:
-    """0.9990000001 -> 99.9 %."""
+    """Return 0.9990000001 as ``99.9 %``."""
     text = significant(round(100 * fraction, 6), 6)
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
 
@@ -273,7 +276,7 @@ def has_positive(curve: Curve) -> bool:
 
 
 def percentiles_table(summary: Summary) -> Table:
-    """Every percentile of summary.json, a row a measure."""
+    """Return every percentile of summary.json, with a row per measure."""
     names = ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max")
     titles = ("Smallest", "p50", "p90", "p99", "p99.9", "p99.99", "Largest")
     columns = (

@@ -27,7 +27,7 @@ GENERATOR = "load generator"
 
 
 def connections_over_time(table: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
-    """Open client connections at the end of each step, a panel a client group, a line a broker."""
+    """Return the open client connections at the end of each step: a panel per client group, a line per broker."""
     groups = sorted(set(table["group"].to_pylist()))
     panels = []
     for group in groups:
@@ -43,7 +43,7 @@ def connections_over_time(table: pa.Table, brokers: Sequence[str], backdrop: Bac
 
 
 def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
-    """The highest depth in each step, a line for each queue on each broker.
+    """Return the highest depth in each step, with a line per queue and broker.
 
     Queues that stayed empty are left out, and also the canaries' queues.
     """
@@ -88,7 +88,7 @@ def _process_lines(rows: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -
 
 
 def heap(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
-    """Used heap in MiB, the last value of each step."""
+    """Return the used heap in MiB: the last value of each step."""
     series = by_second(of_kind(resources, "broker", "heap_used_bytes"), "broker", "value")
     lines = tuple(
         Line(broker, _mib(last_of_steps(series[broker], backdrop)), style_of(broker, brokers))
@@ -104,7 +104,7 @@ def of_kind(resources: pa.Table, kind: str, metric: str) -> pa.Table:
 
 
 def by_second(rows: pa.Table, key: str, value: str) -> dict[str, dict[int, int]]:
-    """Key -> second -> sum of the values."""
+    """Return the sums of the values, by key and second."""
     totals = rows.group_by([key, "second"]).aggregate([(value, "sum")])
     series: dict[str, dict[int, int]] = {}
     for name, second, total in zip(*(totals[c].to_pylist() for c in (key, "second", f"{value}_sum")), strict=True):

@@ -77,7 +77,7 @@ class NetworkDrawing:
 
 
 def network(run: RunInfo, links: pa.Table, connections: pa.Table, load_s: float) -> NetworkDrawing:
-    """The network as it ran."""
+    """Return the network with its figures from the run."""
     carried = forwarded_by_connector(links)
     nodes = tuple(Node(b.name, b.region, b.standby_of, clients_at(b.name, connections, load_s)) for b in run.brokers)
     shared = Counter(direction for link in run.links for direction in _directions(link))
@@ -99,9 +99,9 @@ def _directions(link: LinkInfo) -> tuple[Direction, ...]:
 
 
 def _edge(link: LinkInfo, shared: Mapping[Direction, int], carried: Carried, load_s: float) -> Edge:
-    """``shared``: how many links go a way.
+    """Return a link with its flows. ``shared``: the number of links with each direction.
 
-    A link that alone has this direction gets all its traffic, under any name.
+    A link that alone has a direction gets all traffic of this direction, under any connector name.
     """
     flows = []
     for direction in _directions(link):
@@ -135,13 +135,13 @@ def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[Drawn
 
 
 def _at(by_second: Mapping[int, int], second: int) -> int:
-    """The value of the latest second up to this one; 0 before the first."""
+    """Return the value of the latest second up to this one; 0 before the first."""
     earlier = [s for s in by_second if s <= second]
     return by_second[max(earlier)] if earlier else 0
 
 
 def network_table(net: NetworkDrawing) -> Table:
-    """A row a direction of a link."""
+    """Return a table with a row per direction of a link."""
     columns: Columns = (
         ("From", None, lambda row: row[1].sender),
         ("To", None, lambda row: row[1].receiver),
@@ -174,7 +174,10 @@ def _marked_columns(net: NetworkDrawing) -> Columns:
 
 
 def clients_table(run: RunInfo, net: NetworkDrawing) -> Table:
-    """A row a broker, a column a client group: connections at the start → at the end of the load."""
+    """Return a table with a row per broker and a column per client group.
+
+    A cell has the connections at the start → at the end of the load.
+    """
     groups = sorted({clients.group for node in net.nodes for clients in node.clients} | {g.name for g in run.groups})
     rows = tuple((node.name, *(_text(node, group) for group in groups)) for node in net.nodes)
     columns = (Column("Broker"), *(Column(group) for group in groups))
@@ -267,7 +270,7 @@ def lanes(edges: Iterable[Edge], box_height: float) -> dict[str, Lane]:
 
 
 def draw_network(net: NetworkDrawing, anchor: str, title: str, description: str) -> str:
-    """The whole drawing as an accessible inline <svg>. Regions have frames with their names, if there are several."""
+    """Return the whole drawing as an accessible inline <svg>. If there are several regions, each has a named frame."""
     if len({node.region for node in net.nodes}) > 1:
         regions = {node.name: node.region for node in net.nodes}
         net = replace(net, nodes=tuple(replace(node, region="") for node in net.nodes))
@@ -299,7 +302,7 @@ def _marks_of(link: LinkInfo) -> dict[str, str]:
 
 
 def _marks_svg(edge: Edge, on: Canvas) -> str:
-    """Signs on the link, nearer to the broker that opened it: links that cross in the middle stay apart."""
+    """Draw the signs on a link, nearer to the broker that opened it, as links may cross in the middle."""
     opener, opposite = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
     lane = _lane(edge, edge.link.opened_by, on)
     start, end = _ends(opener, opposite, on.box_height, lane.aside if lane else 0.0)
@@ -337,7 +340,7 @@ def _legend_svg(kinds: Iterable[str], top: float) -> str:
 
 
 def _region_svg(name: str, frame: Frame) -> str:
-    """A frame around the brokers of a region, with its name."""
+    """Draw a frame around the brokers of a region, with its name."""
     x, y, width, height = frame
     return (
         f'<g class="region"><rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="14"/>'
@@ -346,7 +349,7 @@ def _region_svg(name: str, frame: Frame) -> str:
 
 
 def _pair_svg(standby: Node, on: Canvas) -> str:
-    """A frame around a standby and its active broker."""
+    """Draw a frame around a standby and its active broker."""
     (x, y), (_, active_y) = on.placed.centres[standby.name], on.placed.centres[standby.standby_of]
     top, height = min(y, active_y) - on.box_height / 2 - PAIR_EDGE, abs(y - active_y) + on.box_height + 2 * PAIR_EDGE
     left, width = x - BOX_WIDTH / 2 - PAIR_EDGE, BOX_WIDTH + 2 * PAIR_EDGE
@@ -357,7 +360,7 @@ def _pair_svg(standby: Node, on: Canvas) -> str:
 
 
 def _lines(node: Node) -> list[str]:
-    """The text below the broker's name."""
+    """Return the text below the broker's name."""
     where = [text for text in (node.region, f"standby of {node.standby_of}" if node.standby_of else "") if text]
     return [*where, *(f"{clients.text} {clients.group}" for clients in node.clients)] or ["no clients"]
 
@@ -385,7 +388,7 @@ def _short(text: str) -> str:
 
 
 def _edge_svg(edge: Edge, on: Canvas) -> str:
-    """The arrows of one link, side by side when there are two."""
+    """Draw the arrows of one link, side by side if there are two."""
     return '<g class="link">' + "".join(_flow_svg(flow, edge, on) for flow in edge.flows) + "</g>"
 
 
@@ -398,7 +401,7 @@ def _lane(edge: Edge, sender: str, on: Canvas) -> Lane | None:
 
 
 def _dot(edge: Edge, on: Canvas) -> str:
-    """On the border of the broker that opened the link."""
+    """Draw a dot on the border of the broker that opened the link."""
     opener, opposite = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
     ux, uy = _unit(opener, opposite)
     lane = _lane(edge, edge.link.opened_by, on)
@@ -407,7 +410,10 @@ def _dot(edge: Edge, on: Canvas) -> str:
 
 
 def _flow_svg(flow: DrawnFlow, edge: Edge, on: Canvas) -> str:
-    """One direction: its arrow as wide as its share of the busiest, dashed when nothing flowed or nothing is known."""
+    """Draw the arrow of one direction: dashed if nothing flowed or the rate is unknown.
+
+    Its width shows its share of the busiest rate.
+    """
     centres, lane = on.placed.centres, _lane(edge, flow.sender, on)
     aside = APART * on.weight if len(edge.flows) > 1 else 0.0
     if lane:
@@ -461,7 +467,7 @@ def rate_text(per_s: float | None) -> str:
 
 
 def _ends(sender: Point, receiver: Point, box_height: float, aside: float) -> tuple[Point, Point]:
-    """Where an arrow leaves the one box and touches the other, moved to its right by ``aside``."""
+    """Return where an arrow leaves one box and touches the other, moved to its right by ``aside``."""
     ux, uy = _unit(sender, receiver)
     start, end = _border(sender, ux, uy, box_height), _border(receiver, -ux, -uy, box_height)
     shift_x, shift_y = -uy * aside, ux * aside
@@ -469,7 +475,7 @@ def _ends(sender: Point, receiver: Point, box_height: float, aside: float) -> tu
 
 
 def _border(centre: Point, ux: float, uy: float, box_height: float) -> Point:
-    """Where a ray from the centre leaves the box, and a little further."""
+    """Return the point where a ray from the center leaves the box, moved a little further."""
     across = (BOX_WIDTH / 2) / abs(ux) if ux else float("inf")
     along = (box_height / 2) / abs(uy) if uy else float("inf")
     distance = min(across, along) + TOUCH

@@ -196,7 +196,7 @@ def _in_a_column(chain: Sequence[str], box_height: float) -> Layout:
 
 
 def _in_a_tree(levels: Sequence[Sequence[str]], box_height: float) -> Layout:
-    """A row for each level, each as broad as the broadest one."""
+    """Lay out a row for each level. All rows are as wide as the widest one."""
     most = max(map(len, levels))
     width = 2 * MARGIN + most * BOX_WIDTH + (most - 1) * ROOM
     row = box_height + LEVEL_GAP
@@ -209,7 +209,7 @@ def _in_a_tree(levels: Sequence[Sequence[str]], box_height: float) -> Layout:
 
 
 def _in_a_circle(rim: Sequence[str], hub: str | None, box_height: float) -> Layout:
-    """An ellipse just large enough for its boxes to keep apart, the first broker at its top."""
+    """Lay out the brokers on an ellipse that is just large enough to separate the boxes, the first one at its top."""
     least_y = 150.0 if len(rim) <= 4 and hub is None else 230.0
     places, growth = _on_an_ellipse(rim, hub, LEAST_X, least_y), 1.0
     while not _apart(list(places.values()), box_height):
@@ -229,7 +229,7 @@ def _on_an_ellipse(rim: Sequence[str], hub: str | None, radius_x: float, radius_
 
 
 def _apart(places: Sequence[Place], box_height: float) -> bool:
-    """Whether any two boxes leave room for an arrow between them."""
+    """Return whether any two boxes leave room for an arrow between them."""
     return all(
         abs(x - other_x) >= BOX_WIDTH + ROOM or abs(y - other_y) >= box_height + ROOM
         for (x, y), (other_x, other_y) in combinations(places, 2)

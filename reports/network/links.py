@@ -55,7 +55,7 @@ COLUMNS = (
 
 
 def links_table(run: RunInfo, resources: pa.Table) -> Table | None:
-    """None where no link went through a proxy."""
+    """Return the table of links through proxies; None if there are none."""
     if not any(link.proxied for link in run.links):
         return None
     figures = {metric: by_second(of_kind(resources, KIND, metric), "object", "value") for metric in _metrics(resources)}
@@ -76,7 +76,7 @@ Figures = Mapping[str, Mapping[str, Mapping[int, int]]]
 
 
 def _rows(link: LinkInfo, figures: Figures) -> Iterator[tuple[Cell, ...]]:
-    """The two ways of one link. Even where messages only go one way, answers come back."""
+    """Yield both directions of a link. Even if messages only go one way, answers come back."""
     least, median, most = (_round_trip_ms(link, figures, metric) for metric in ("least", "median", "most"))
     span = None if least is None or most is None else f"{least:.1f} – {most:.1f}"
     for sender, receiver, metric in (
@@ -98,7 +98,7 @@ def _rows(link: LinkInfo, figures: Figures) -> Iterator[tuple[Cell, ...]]:
 
 
 def link_doubts(run: RunInfo, resources: pa.Table) -> Iterator[str]:
-    """Links that took a good deal longer than they were set to, before there was a load on them."""
+    """Yield a sentence on links whose round trip before the load was much longer than configured."""
     measured = by_second(of_kind(resources, KIND, "round_trip_median_ns"), "object", "value")
     figures = {"round_trip_median_ns": measured}
     late = []
@@ -121,12 +121,12 @@ def _round_trip_ms(link: LinkInfo, figures: Figures, metric: str) -> float | Non
 
 
 def _single_figure(link: LinkInfo, figures: Figures, metric: str) -> int | None:
-    """A figure that is measured once a run."""
+    """Return a figure that is measured once per run."""
     return next(iter(figures.get(metric, {}).get(link.name, {}).values()), None)
 
 
 def mirror_sentences(mirror: MirrorResult) -> str:
-    """One for each mirror of a killed broker; '' without any."""
+    """Return a sentence for each mirror of a killed broker; '' without any."""
     return " ".join(map(_sentence, mirror["at_kill"]))
 
 

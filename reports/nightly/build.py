@@ -31,7 +31,7 @@ NIGHTLY_VERSION = 2
 
 
 def document(night: Night) -> dict[str, Any]:
-    """Plain values. Ratios are to the reference. Unknown values are null."""
+    """Return the night as plain values. Ratios are to the reference. Unknown values are null."""
     return {
         "nightly_version": NIGHTLY_VERSION,
         "night": night.name,
@@ -145,7 +145,7 @@ class NightlyPage:
 
 
 def nightly_page(night: Night, history: NightlyHistory, comparisons: dict[str, str]) -> NightlyPage:
-    """``comparisons``: the file of each cell's own page, by the cell's name."""
+    """Return the content of the page. ``comparisons``: the file of each cell's own page, by the cell's name."""
     return NightlyPage(
         title=f"Nightly benchmark {night.name}",
         meta=lead(night),

@@ -27,7 +27,7 @@ class RelativeGate:
         return math.log(1 + self.percent / 100)
 
     def forbids(self, log_ratio: float) -> bool:
-        """Whether a ratio to the reference, as its logarithm, is worse than the gate allows."""
+        """Return whether a ratio to the reference, as its logarithm, is worse than the gate allows."""
         return log_ratio < self.log_limit if self.metric.higher_is_better else log_ratio > self.log_limit
 
 
@@ -36,7 +36,7 @@ def is_relative(text: str) -> bool:
 
 
 def relative_gate(text: str) -> RelativeGate:
-    """Raises UserError."""
+    """Parse a gate against the reference. Raises UserError."""
     match = AGAINST.fullmatch(text.strip())
     if not match:
         raise UserError(f"gate {text!r}: cannot be read; {HOW}")

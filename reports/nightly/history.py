@@ -73,7 +73,10 @@ def environment(info: RunInfo) -> str:
 
 
 def read(folder: Path) -> NightlyHistory:
-    """Every night of one environment, the oldest first. A file that cannot be read is set aside under another name."""
+    """Read every night of one environment, the oldest first.
+
+    A file that cannot be read is renamed to end in `DAMAGED`.
+    """
     tables, damaged = [SCHEMA.empty_table()], []
     for path in sorted(folder.glob("*.parquet")):
         try:
@@ -88,7 +91,10 @@ def read(folder: Path) -> NightlyHistory:
 
 
 def append(folder: Path, night: str, cells: Sequence[NightlyCell], history: NightlyHistory) -> Path | None:
-    """Adds a file with the runs that the history does not have yet; None if it has them all. Raises RunUnwritable."""
+    """Add a file with the runs that the history lacks, and return its path; None if it has them all.
+
+    Raises RunUnwritable.
+    """
     known_runs = set(history.table["run_id"].to_pylist())
     rows = [row for row in rows_of(night, cells) if row["run_id"] not in known_runs]
     if not rows:
@@ -165,7 +171,7 @@ class Trend:
 
 
 def trends(history: pa.Table, cells: Sequence[NightlyCell]) -> tuple[Trend, ...]:
-    """A trend for each figure that a gate compares. Doubtful values are left out."""
+    """Return a trend for each figure that a gate compares. Doubtful values are left out."""
     return tuple(_trend(history, cell, metric) for cell in cells for metric in _metrics(cell))
 
 

@@ -81,7 +81,7 @@ class _GateTest:
 
 
 def judge_gates(cells: Sequence[NightlyCell]) -> tuple[GateResult, ...]:
-    """A result for each gate and candidate, in the order of the cells."""
+    """Return a result for each gate and candidate, in the order of the cells."""
     gate_tests = [
         _gate_test(cell, gate, figure) for cell in cells for gate in cell.gates for figure in _figures(cell, gate)
     ]
@@ -104,7 +104,7 @@ def _gate_test(cell: NightlyCell, gate: RelativeGate, figure: ArmFigure) -> _Gat
 
 
 def _figures(cell: NightlyCell, gate: RelativeGate) -> list[ArmFigure]:
-    """The gate's figure of each candidate."""
+    """Return the gate's figure of each candidate."""
     if cell.comparison is None:
         return []
     return [cell.comparison.figures[gate.metric.path, arm.name] for arm in cell.comparison.design.arms[1:]]
@@ -165,7 +165,7 @@ def _of_checks(cell: NightlyCell) -> Iterator[GateResult]:
 
 
 def _check(cell: NightlyCell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]]:
-    """The outcome of one check over all runs of a candidate, and its reasons."""
+    """Return the outcome of one check over all runs of a candidate, and its reasons."""
     assert cell.comparison is not None
     if unusable := tuple(run.unusable for run in arm.runs if run.unusable):
         return INVALID, unusable
@@ -184,7 +184,7 @@ def _check(cell: NightlyCell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]
 
 
 def _check_sentences(cell: NightlyCell, gate: str, runs: Sequence[AnalysedRun], outcome: str) -> Iterator[str]:
-    """A sentence for each run whose check came to ``outcome``."""
+    """Yield a sentence for each run in which the check had this ``outcome``."""
     for run in runs:
         for result in run.summary["checks"]:
             belongs = result["name"] not in cell.checks if gate == OWN_CHECKS else result["name"] == gate
@@ -194,14 +194,17 @@ def _check_sentences(cell: NightlyCell, gate: str, runs: Sequence[AnalysedRun], 
 
 
 def _aborted(runs: Sequence[AnalysedRun]) -> Iterator[str]:
-    """Runs whose load was aborted, with all reasons: neither a failed check nor an unknown verdict may hide that."""
+    """Yield a sentence with all reasons for each run whose load was aborted.
+
+    Neither a failed check nor an unknown verdict may hide that.
+    """
     for run in runs:
         if run.aborted:
             yield f"{run.name}: aborted: {' '.join(map(sentence, run.summary['reasons']))}"
 
 
 def _failed_without_a_check(runs: Sequence[AnalysedRun]) -> Iterator[str]:
-    """Runs that failed by their verdict alone, as when nothing arrived."""
+    """Yield a sentence for each run that failed by its verdict alone, for example because nothing arrived."""
     for run in runs:
         checks = run.summary["checks"]
         if run.summary["verdict"] == "fail" and all(check["outcome"] != "fail" for check in checks):
@@ -244,7 +247,7 @@ class Night:
         return YELLOW if self.results_with(UNDECIDED) else GREEN
 
     def exit_status(self, strict: bool) -> int:
-        """1: a gate failed; 3: runs could not be made or used; 4 (``strict``): a gate is undecided; else 0."""
+        """Return 1: a gate failed; 3: runs could not be made or used; 4 (``strict``): a gate is undecided; else 0."""
         if self.results_with(FAIL):
             return EXIT_STATUS["fail"]
         if self.results_with(INVALID):
@@ -286,7 +289,7 @@ def _named(result: GateResult) -> str:
 
 
 def lead(night: Night) -> str:
-    """How it was judged."""
+    """Return the line below the title: how the night was judged."""
     tests = counted(night.tests, "test")
     judged_by = f"{tests} against the reference, Holm at {LEVEL:g}, {night.blocks_needed} blocks needed"
     return " · ".join(

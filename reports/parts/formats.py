@@ -20,7 +20,7 @@ from reports.parts.values import cell
 
 
 def render_page(template: str, view: object) -> str:
-    """The template filled with ``view`` as its ``page``, with the style and the script that all pages share."""
+    """Fill the template with ``view`` as its ``page``, and with the style sheet and the script that all pages share."""
     environment = Environment(
         loader=PackageLoader("reports"),
         autoescape=True,
@@ -50,7 +50,7 @@ def _template(name: str) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """A reader sees the old report or the new one, never a part. RunUnwritable."""
+    """Write a file atomically: a reader sees the old text or the new text, never a part. Raises RunUnwritable."""
     replace_whole(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
 
@@ -77,7 +77,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def table_lines(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table, line by line. Titles and cells are Markdown already."""
+    """Return the lines of a Markdown table. Titles and cells are Markdown already."""
     return [_row(titles), "|" + " --- |" * len(titles), *map(_row, rows)]
 
 
@@ -114,7 +114,7 @@ class JUnitSuite:
 
 
 def junit_document(suites: Iterable[JUnitSuite]) -> str:
-    """The XML document, one line an element. Text of any kind is escaped."""
+    """Return the XML document, with one element per line. All text is escaped."""
     root = ET.Element("testsuites", name="brokerbench")
     for suite in suites:
         _add_suite(root, suite)
@@ -133,7 +133,7 @@ def _add_suite(root: ET.Element, suite: JUnitSuite) -> None:
 
 
 def _add_case(suite: ET.Element, classname: str, case: JUnitCase, took_s: float) -> None:
-    """``took_s``: an even share of the suite's time, as CI systems add up the times of cases."""
+    """Add a test case. ``took_s``: an even share of the suite's time, as CI systems add up the times of cases."""
     added = ET.SubElement(suite, "testcase", name=_text(case.name), classname=_text(classname))
     added.set("time", f"{took_s:.3f}")
     if case.outcome == "pass":

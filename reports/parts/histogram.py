@@ -39,7 +39,7 @@ class Histogram:
         return int(self.cumulative[-1]) if self.pairs else 0
 
     def percentile(self, fraction: float) -> float | None:
-        """The smallest value that at least this fraction of the samples does not exceed (nearest rank); ms."""
+        """Return the smallest value that at least this fraction of samples does not exceed (nearest rank), in ms."""
         if not self.pairs:
             return None
         rank = rank_of(fraction, self.count)
@@ -51,7 +51,7 @@ class Histogram:
 
 
 def select(latency: pa.Table, **wanted: str | int | bool) -> pa.Table:
-    """The rows with these values in these columns: ``select(latency, measure="due_to_received", phase="load")``."""
+    """Return the rows with these values: ``select(latency, measure="due_to_received", phase="load")``."""
     for column, value in wanted.items():
         latency = latency.filter(pc.equal(latency[column], value))
     return latency

@@ -7,7 +7,10 @@ BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """``digits`` significant digits without an exponent: 12345.6 -> 12,346; 3.14159 -> 3.14; 0.00123 -> 0.00123."""
+    """Format to ``digits`` significant digits, without an exponent.
+
+    12345.6 -> 12,346; 3.14159 -> 3.14; 0.00123 -> 0.00123
+    """
     if value is None or not isfinite(value):
         return ABSENT
     if value == 0:
@@ -21,7 +24,7 @@ def whole(value: int | None) -> str:
 
 
 def bytes_text(value: float) -> str:
-    """4294967296 -> 4.00 GiB."""
+    """Return 4294967296 as ``4.00 GiB``."""
     power = 0
     while abs(value) >= 1024 and power < len(BYTE_UNITS) - 1:
         value, power = value / 1024, power + 1
@@ -29,7 +32,7 @@ def bytes_text(value: float) -> str:
 
 
 def seconds_text(value: float | None) -> str:
-    """62.5 -> 1 min 2.5 s."""
+    """Return 62.5 as ``1 min 2.5 s``."""
     if value is None:
         return ABSENT
     minutes, rest_s = divmod(value, 60)
@@ -40,22 +43,22 @@ def seconds_text(value: float | None) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """1 message, 2 messages."""
+    """Return ``1 message`` or ``2 messages``."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def share(part: float, whole_amount: float) -> str:
-    """A part of a whole in per cent."""
+    """Return a part of a whole in percent."""
     return ABSENT if not whole_amount else f"{significant(100 * part / whole_amount, 2)} %"
 
 
 def sentence(text: str) -> str:
-    """With a capital letter and a full stop; a name such as ``messages.lost`` keeps its small letter."""
+    """Add a capital letter and a full stop. A name such as ``messages.lost`` keeps its lowercase letter."""
     first_word = text.split(" ", 1)[0]
     started = text if "." in first_word or "_" in first_word else text[:1].upper() + text[1:]
     return started if started.endswith((".", "!", "?")) else started + "."
 
 
 def joined(words: list[str]) -> str:
-    """a, b and c."""
+    """Return ``a, b and c``."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""

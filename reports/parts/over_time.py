@@ -88,7 +88,7 @@ class Backdrop:
         return range(self.first_s // self.step_s * self.step_s, self.last_s + 1, self.step_s)
 
     def width_s(self, start: int) -> int:
-        """How many seconds of a step lie inside the run: the first and the last step may be cut short."""
+        """Return how many seconds of a step are inside the run: the first and the last step may be cut short."""
         return min(start + self.step_s, self.last_s + 1) - max(start, self.first_s)
 
 
@@ -123,7 +123,7 @@ def backdrop(
     faults: pa.Table | None,
     unplanned: tuple[FaultBand, ...] = (),
 ) -> Backdrop:
-    """The seconds that any message or client fell in, in steps short enough to see and few enough to draw.
+    """Return the time span of all messages and clients, in steps that are short enough to see and few enough to draw.
 
     ``unplanned``: outages that no fault caused.
     """
@@ -134,12 +134,12 @@ def backdrop(
 
 
 def step_of(span_s: int, most_steps: int) -> int:
-    """The shortest step that keeps the number of steps in bounds."""
+    """Return the shortest step that gives at most ``most_steps`` steps."""
     return next((step for step in STEPS_S if span_s <= step * most_steps), STEPS_S[-1])
 
 
 def bands(phases: Phases, faults: pa.Table | None, latency: pa.Table) -> tuple[FaultBand, ...]:
-    """Faults by their own events. If those are missing: the seconds that the analysis marked as in a fault."""
+    """Return the faults from their own events; without events, the seconds that the analysis marked as in a fault."""
     if faults is None or phases.load_began_ns is None:
         return _marked(latency)
     rows = sorted(faults.to_pylist(), key=lambda row: int(row["began_ns"]))
@@ -176,19 +176,19 @@ def with_step(rows: pa.Table, backdrop: Backdrop) -> pa.Table:
 
 
 def summed(rows: pa.Table, column: str, backdrop: Backdrop) -> dict[int, int]:
-    """Step -> sum of a column; steps without rows are absent."""
+    """Return the sum of a column by step; steps without rows are absent."""
     sums = with_step(rows, backdrop).group_by("step").aggregate([(column, "sum")])
     return dict(zip(sums["step"].to_pylist(), sums[f"{column}_sum"].to_pylist(), strict=True))
 
 
 def last_of_steps(by_second: dict[int, int], backdrop: Backdrop) -> tuple[int | None, ...]:
-    """The last value in each step; a step without one has none."""
+    """Return the last value in each step; None for a step without values."""
     last = {second // backdrop.step_s * backdrop.step_s: by_second[second] for second in sorted(by_second)}
     return tuple(last.get(start) for start in backdrop.starts)
 
 
 def highest_of_steps(by_second: dict[int, int], backdrop: Backdrop) -> tuple[int | None, ...]:
-    """The highest value in each step."""
+    """Return the highest value in each step; None for a step without values."""
     highest: dict[int, int] = {}
     for second, value in by_second.items():
         step = second // backdrop.step_s * backdrop.step_s
@@ -197,7 +197,7 @@ def highest_of_steps(by_second: dict[int, int], backdrop: Backdrop) -> tuple[int
 
 
 def mean_of_steps(by_second: dict[int, int], backdrop: Backdrop) -> tuple[float | None, ...]:
-    """The mean over the seconds that have a value."""
+    """Return the mean over the seconds that have a value; None for a step without values."""
     values: dict[int, list[int]] = {}
     for second, value in by_second.items():
         values.setdefault(second // backdrop.step_s * backdrop.step_s, []).append(value)
@@ -267,7 +267,7 @@ def _label(axes: Axes, at_s: float, text: str) -> None:
 
 
 def second_ticks(axes: Axes, backdrop: Backdrop) -> None:
-    """Seconds, or minutes and seconds on a long run."""
+    """Label the time axis in seconds, or in minutes and seconds for a long run."""
     axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, steps=[1, 2, 5, 10]))
     if backdrop.last_s >= MINUTES_FROM_S:
         span_s = backdrop.last_s - backdrop.first_s
@@ -279,7 +279,7 @@ def second_ticks(axes: Axes, backdrop: Backdrop) -> None:
 
 
 def clock(at_s: float) -> str:
-    """90 -> 1:30; -5 -> −0:05."""
+    """Return 90 as ``1:30``, and -5 as ``−0:05``."""
     minutes, seconds = divmod(abs(round(at_s)), 60)
     return f"{'−' if at_s < 0 else ''}{minutes}:{seconds:02d}"
 
@@ -290,7 +290,7 @@ MUTED_LOOK: dict[str, Any] = {"color": MUTED, "linewidth": 0.8, "alpha": 0.5}
 
 
 def draw_series(timeline: TimeSeries) -> Figure:
-    """One set of axes a panel, one above the other on the same seconds."""
+    """Draw one set of axes per panel, one above the other with the same time axis."""
     handles = _handles(timeline)
     plots = max(PLOT_HEIGHT, LEAST_PANEL_HEIGHT * len(timeline.panels))
     figure = new_figure(FRAME_HEIGHT + plots + legend_height(handles))
@@ -375,7 +375,7 @@ SHOWN = (("p50", 0.5), ("p99", 0.99), ("max", 1.0))
 
 
 def by_step(rows: pa.Table, backdrop: Backdrop) -> dict[int, Histogram]:
-    """Step -> all its latencies, buckets merged (percentiles of several seconds are never averaged)."""
+    """Return all latencies by step, buckets merged (percentiles of several seconds are never averaged)."""
     counts = with_step(rows, backdrop).group_by(["step", "bucket"]).aggregate([("count", "sum")])
     steps = sorted(set(counts["step"].to_pylist()))
     renamed = counts.rename_columns(["step", "bucket", "count"])
@@ -383,7 +383,7 @@ def by_step(rows: pa.Table, backdrop: Backdrop) -> dict[int, Histogram]:
 
 
 def percentiles_over_time(rows: pa.Table, backdrop: Backdrop) -> tuple[Line, ...]:
-    """Median, 99th percentile and largest latency of the messages due in each step; ms."""
+    """Return the median, 99th percentile and largest latency of the messages due in each step, in ms."""
     histogram_by_step = by_step(rows, backdrop)
     empty = Histogram(())
     return tuple(

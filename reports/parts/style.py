@@ -56,7 +56,10 @@ def look(style: int) -> dict[str, Any]:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure as wide as the page's charts, or as the page (`WIDE`); 1 unit is 1 CSS pixel at full width."""
+    """Return an empty figure, as wide as the page's charts or as the page (`WIDE`).
+
+    1 unit is 1 CSS pixel at full width.
+    """
     margins = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03)
     return Figure(figsize=(width / 72, height / 72), layout=margins, facecolor="none")
 
@@ -91,7 +94,7 @@ def legend_height(handles: list[Line2D]) -> float:
 
 
 def legend(figure: Figure, handles: list[Line2D]) -> None:
-    """Above the plot, so that it hides nothing, in as many columns as fit."""
+    """Draw the legend above the plot, so that it hides nothing, in as many columns as fit."""
     columns = legend_columns(handles)
     for handle in handles:  # Matplotlib leaves out labels that begin with an underscore
         handle.set_label(INVISIBLE + shortened(str(handle.get_label())))
@@ -110,7 +113,7 @@ def legend(figure: Figure, handles: list[Line2D]) -> None:
 
 
 def to_svg(draw: Callable[[], Figure], anchor: str, title: str, description: str) -> str:
-    """The drawn figure as an accessible inline <svg>. ``anchor`` makes its ids unique on the page."""
+    """Return the drawn figure as an accessible inline <svg>. ``anchor`` makes its ids unique on the page."""
     buffer = io.StringIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # a matplotlibrc of the user's is for the user's own figures
@@ -134,8 +137,10 @@ def opening(anchor: str, title: str, description: str, view_box: str, css: str =
 
 
 def slim(body: str) -> str:
-    """Remove comments, unused ids, turns by no angle, and the font list that Matplotlib repeats on each text. Shorten
-    the paths."""
+    """Remove comments, unused ids, rotations by 0 degrees, and the font list that Matplotlib repeats on each text.
+
+    Paths are shortened.
+    """
     body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = body.replace("xlink:href=", "href=").replace('xmlns:xlink="http://www.w3.org/1999/xlink"', "")
@@ -150,7 +155,7 @@ def slim(body: str) -> str:
 
 
 def short_path(data: str) -> str:
-    """The same path in fewer characters: ``H`` and ``V`` for horizontal and vertical lines, one for each straight run.
+    """Return the same path in fewer characters: ``H`` and ``V`` for horizontal and vertical lines, one per run.
 
     ``data``: a path in Matplotlib's form, with absolute coordinates.
     """
@@ -189,14 +194,14 @@ def themed(body: str) -> str:
 
 
 def prefixed(body: str, anchor: str) -> str:
-    """Inline SVGs share one space of ids: each figure's get its anchor in front."""
+    """Prefix the ids of a figure with its anchor, because ids must be unique across all inline SVGs of a page."""
     body = re.sub(r' id="', f' id="{anchor}-', body)
     body = re.sub(r'href="#', f'href="#{anchor}-', body)
     return body.replace("url(#", f"url(#{anchor}-")
 
 
 def chart(anchor: str, title: str, lead: str, table: Table, draw: Callable[[], Figure] | None, missing: str) -> Chart:
-    """A chart, or the reason why there is none."""
+    """Return a chart, or the reason why there is none."""
     if draw is None:
         return Chart(anchor, title, lead, table, missing=missing)
     return Chart(anchor, title, lead, table, svg=to_svg(draw, anchor, title, lead))

@@ -57,15 +57,18 @@ class Table:
 def table_of(
     caption: str, items: Iterable[Any], columns: Columns, empty: str = Table.empty, *, sortable: bool = False
 ) -> Table:
-    """A table with a row for each of ``items``."""
+    """Return a table with a row for each of ``items``."""
     titles, decimals, values = zip(*columns, strict=True)
     rows = tuple(tuple(_value(item, value) for value in values) for item in items)
     return Table(caption, tuple(map(Column, titles, decimals)), rows, empty, sortable)
 
 
 def columns_of(kind: Any, *columns: str | tuple[str, int | None, str | Callable[[Any], Cell]]) -> Columns:
-    """The columns of a table whose rows are of a type of summary.json. A key, or a part of one (``outage_ms.p50``), has
-    its heading, unit and decimals as they are declared; other columns are taken as they are."""
+    """Return the columns of a table whose rows are of a type of summary.json.
+
+    A key, or a part of one (``outage_ms.p50``), has the declared heading, unit and decimals. Other columns are used as
+    they are.
+    """
     return [_declared_column(kind, column) if isinstance(column, str) else column for column in columns]
 
 
@@ -122,7 +125,7 @@ NAMED_BY = 2
 
 
 def cell(value: Cell, decimals: int | None) -> str:
-    """A table's cell. A column of numbers has a fixed number of decimals, so that the points align."""
+    """Return the text of a cell. A column of numbers has a fixed number of decimals, so that the points align."""
     if value is None:
         return ABSENT
     if isinstance(value, str) or decimals is None:
@@ -131,7 +134,7 @@ def cell(value: Cell, decimals: int | None) -> str:
 
 
 def transpose(table: Table) -> Table:
-    """A row a figure, and a column for each row of ``table``, which is named by its first two cells."""
+    """Return a table with a row per figure, and a column per row of ``table``, named by its first two cells."""
     names = (Column(", ".join(str(value) for value in row[:NAMED_BY])) for row in table.rows)
     rows = tuple(
         (column.title, *(cell(row[at], column.decimals) for row in table.rows))

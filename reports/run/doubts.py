@@ -34,7 +34,7 @@ ONE_HOST = ("processes", "containers")
 
 
 def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tuple[str, ...]:
-    """First the harness's own findings (problems, unknowns, warnings), then the doubts from the figures."""
+    """Return first the harness's own findings (problems, unknowns, warnings), then the doubts from the figures."""
     recorded = [text for text in (*run.problems, *run.unknowns, *run.warnings) if text not in summary["reasons"]]
     sentences = [sentence(text) for text in recorded]
     resources, latency, load_s = tables["resources"], tables["latency"], load_length_s(run, summary)
@@ -75,7 +75,7 @@ def of_the_generator(summary: Summary) -> Iterator[str]:
 
 
 def _receptions_due_per_s(summary: Summary) -> float | None:
-    """Messages that were due, each as often as it has subscriptions."""
+    """Return the due receptions per second: each due message counts once per subscription."""
     due, messages = summary["throughput"]["due_per_s"], summary["messages"]
     return due * messages["expected"] / messages["sent"] if due and messages["sent"] else None
 
@@ -91,7 +91,7 @@ def of_blocked_producers(summary: Summary) -> str:
 
 
 def of_closed_loads(run: RunInfo, summary: Summary) -> Iterator[str]:
-    """A closed load hides waits, and its producers can outrun the consumers."""
+    """Yield doubts about a closed load: it hides waiting times, and its producers can outrun the consumers."""
     if not run.is_closed:
         return
     yield HIDES_WAITS
@@ -112,7 +112,7 @@ def of_closed_loads(run: RunInfo, summary: Summary) -> Iterator[str]:
 
 
 def of_transactions(run: RunInfo) -> Iterator[str]:
-    """A broker delivers a message once its transaction is committed. Until then it waits for the producer."""
+    """Yield a doubt about transactions: a broker delivers a message only when its transaction is committed."""
     sizes = sorted({int(user.settings.get("transaction_size", 0)) for user in run.users} - {0})
     if sizes:
         size_words = joined([str(size) for size in sizes])
@@ -140,9 +140,9 @@ def of_the_machine(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator
 
 
 def used_share(resources: pa.Table, metric: str, load_s: float, cores: int) -> float:
-    """The share of the cores' time in the sampled seconds of the load; 0 without samples.
+    """Return the used share of the cores' time in the sampled seconds of the load; 0 without samples.
 
-    Samples do not lie exactly at the ends of seconds, so their sum may be a little more than the whole.
+    Samples are not exactly at the ends of seconds, so their sum may be a little more than the whole.
     """
     rows = of_kind(resources, "machine", metric)
     seconds = rows["second"]
@@ -174,7 +174,10 @@ def of_the_samples(summary: Summary) -> Iterator[str]:
 
 
 def of_connections(summary: Summary) -> Iterator[str]:
-    """A broker that has not noticed a loss counts dead connections; a shared broker counts connections of others."""
+    """Yield a doubt if brokers and clients counted different connections.
+
+    A broker that has not noticed a loss counts dead connections; a shared broker counts connections of others.
+    """
     counts = summary["connection_counts"]
     if counts["differed"]:
         yield (
@@ -215,7 +218,10 @@ def of_drift(latency: pa.Table, load_s: float, measure: str = DUE) -> Iterator[s
 
 
 def of_messages_in_doubt(messages: Messages) -> str:
-    """A message of a topic counts once; its receptions count for each subscription."""
+    """Return a sentence on messages in doubt.
+
+    A message of a topic counts once; its receptions count for each subscription.
+    """
     in_doubt, recovered = messages["in_doubt"], messages["recovered"]
     stayed = f"{counted(in_doubt, 'message')} stayed in doubt: the connection went before the broker's answer."
     receptions = recovered + messages["in_doubt_not_received"]
@@ -242,7 +248,7 @@ def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
 
 
 def of_slow_starts(faults: Iterable[FaultRecovery]) -> Iterator[str]:
-    """Brokers that were away for much longer than their faults state, as they took long to start."""
+    """Yield a doubt for each broker that took long to start, so it was away for much longer than its fault states."""
     for fault in faults:
         start_s, restored_s = fault["start_s"], fault["restored_s"]
         if start_s is None or restored_s is None:
@@ -264,7 +270,10 @@ def warm_up_length_s(run: RunInfo, summary: Summary) -> float:
 
 
 def _between(began_ns: int | None, ended_ns: int | None, told_s: float | None) -> float:
-    """The marks take precedence: a duration reported by the harness may include starting and stopping its users."""
+    """Return the duration between two marks, or the reported duration if a mark is missing.
+
+    A duration reported by the harness may include starting and stopping its users.
+    """
     if began_ns is not None and ended_ns is not None:
         return (ended_ns - began_ns) / NS_PER_S
     return told_s or 0.0

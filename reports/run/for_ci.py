@@ -13,7 +13,7 @@ PROPERTIES = ("verdict", "scenario", "topology", "runtime", "protocol")
 
 
 def junit(summary: Summary) -> str:
-    """The XML document of a run."""
+    """Return the XML document of a run."""
     cases = [_case(check, summary) for check in summary["checks"]]
     cases += [_abort_case(abort) for abort in summary["aborted"]]
     if not _explained_by_checks(summary):
@@ -44,7 +44,7 @@ def failure_message(check: CheckResult) -> str:
 
 
 def unknown_reason(check: CheckResult, summary: Summary) -> str:
-    """Why a check could not be decided."""
+    """Return why a check could not be decided."""
     doubt = summary["timing"]["doubtful"].get(check["metric"])
     if doubt:
         return f"{failure_message(check)}; the figure is doubtful: {doubt}"
@@ -52,7 +52,7 @@ def unknown_reason(check: CheckResult, summary: Summary) -> str:
 
 
 def _explained_by_checks(summary: Summary) -> bool:
-    """Whether the checks explain the verdict: all passed for a pass, otherwise one has the verdict's outcome."""
+    """Return whether a check or an abort had the verdict's outcome; otherwise the verdict gets a separate test case."""
     by_aborts = {"unknown" if abort["confirmed"] is False else "fail" for abort in summary["aborted"]}
     return summary["verdict"] in {check["outcome"] for check in summary["checks"]} | by_aborts
 
@@ -61,7 +61,7 @@ MAIN_FIGURES = ("Sent", "Received", "Lost", "Throughput", "Latency, median", "La
 
 
 def run_markdown(results: Results, report: Path) -> str:
-    """``report``: where report.html is, which is named at the end."""
+    """Return the run in Markdown. ``report``: the path of report.html, which is named at the end."""
     summary, top = results.summary, headline(results.run, results.summary)
     lines = [f"## {plain(summary['scenario'])} on {plain(summary['topology'])}: {top.word.lower()}", ""]
     lines += [f"**{plain(top.answer)}**", ""]
@@ -77,7 +77,7 @@ def run_markdown(results: Results, report: Path) -> str:
 
 
 def _figure(figure: KeyFigure) -> tuple[str, ...]:
-    """A doubtful figure says so in its note."""
+    """Return the row of a key figure. The value of a doubtful figure is marked."""
     doubtful = " (doubtful)" if figure.tone == "doubtful" else ""
     return plain(figure.label), plain(f"{figure.value} {figure.unit}".strip() + doubtful), plain(figure.note)
 
@@ -98,5 +98,5 @@ def _check(check: CheckResult, summary: Summary) -> tuple[str, ...]:
 
 
 def _code(text: str) -> str:
-    """A path in code font. Backticks cannot be escaped within it, so a path with backticks is plain text."""
+    """Format a path as code. Backticks cannot be escaped within code, so a path with backticks is plain text."""
     return plain(text) if "`" in text or "\n" in text else f"`{text}`"

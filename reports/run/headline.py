@@ -119,7 +119,7 @@ def _timing(summary: Summary) -> tuple[str, ...]:
 
 
 def _have_several(run: RunInfo) -> bool:
-    """Whether the users of a class have several destinations."""
+    """Return whether the users of a class have several destinations."""
     return any(len(user.destinations) > 1 for user in run.users)
 
 
@@ -128,13 +128,13 @@ def _steps(summary: Summary) -> str:
 
 
 def question(run: RunInfo) -> tuple[str, ...]:
-    """The scenario's docstring by paragraphs, its line breaks undone."""
+    """Return the paragraphs of the scenario's docstring, without its line breaks."""
     paragraphs = (" ".join(paragraph.split()) for paragraph in run.question.split("\n\n"))
     return tuple(paragraph for paragraph in paragraphs if paragraph)
 
 
 def answer(summary: Summary) -> str:
-    """A few sentences with the figures that answer most questions."""
+    """Return a few sentences with the figures that answer most questions."""
     return " ".join(filter(None, _answers(summary).values()))
 
 
@@ -203,7 +203,7 @@ def _latency(summary: Summary) -> tuple[KeyFigure, ...]:
 
 
 def _timed(summary: Summary, label: str, name: str, value_ms: float | None, note: str) -> KeyFigure:
-    """A doubtful figure is marked. It also has its value without the generator's own delay, if that is known."""
+    """Return a latency as a key figure. If it is doubtful, it is marked, and the note has the reason."""
     reason = summary["timing"]["doubtful"].get(f"latency_ms.{main_measure(summary)}.{name}")
     note_and_doubt = f"{note} Doubtful: {reason}." if reason else note
     return KeyFigure(label, significant(value_ms), "ms", note_and_doubt, "doubtful" if reason else "")
@@ -244,5 +244,5 @@ def checks_table(summary: Summary) -> Table:
 
 
 def _rule(rule: str) -> str:
-    """``<= 20`` as ≤ 20, never broken in two."""
+    """Return ``<= 20`` as ``≤ 20``, with a nonbreaking space."""
     return rule.replace("<=", "≤").replace(">=", "≥").replace(" ", "\u00a0")

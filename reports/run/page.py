@@ -90,7 +90,7 @@ class Page:
 
 
 def page(results: Results) -> Page:
-    """The view of one run."""
+    """Return everything on the page of one run."""
     run, summary, tables = results.run, results.summary, results.tables
     load_s = load_length_s(run, summary)
     behind = backdrop(tables, run, load_s, results.faults, unplanned_bands(summary["unplanned"]))
@@ -124,7 +124,7 @@ def page(results: Results) -> Page:
 
 
 def recovery_section(results: Results, behind: Backdrop) -> Section | None:
-    """None without a fault that had an effect, if no client moved either."""
+    """Return the section; None if no fault had an effect and no client moved."""
     recovery, rebalance = results.summary["recovery"], results.summary["rebalance"]
     if not recovery["faults"] and not rebalance["moves"]:
         return None
@@ -201,7 +201,7 @@ def brokers_section(results: Results, behind: Backdrop) -> Section:
 
 
 def profile_section(results: Results) -> Section | None:
-    """None without ``--jfr``."""
+    """Return the section; None without ``--jfr``."""
     phases = results.run.phases
     if not results.profiles or phases.load_began_ns is None:
         return None
@@ -255,7 +255,7 @@ WHOLE = ("accounting", "anomalies", "paths", "links", "outages")
 
 
 def embedded(results: Results) -> str:
-    """The data for programs as one JSON document, safe inside a <script> element.
+    """Return the data for programs as one JSON document, safe inside a <script> element.
 
     It has the summary, the run without the rendered files, the small result tables, and the latency histogram of the
     load: counts by measure and bucket, over all seconds and paths.

@@ -24,7 +24,7 @@ MOST_RENDERED_CHARACTERS = 240_000
 
 
 def command(run: RunInfo) -> str:
-    """The command line that runs it again; empty when run.json does not have it."""
+    """Return the command line that repeats the run; empty if run.json does not have it."""
     return shlex.join(run.command)
 
 
@@ -54,7 +54,7 @@ CONNECTION_MODES = {"one": "one each", "per-message": "one for each message"}
 
 
 def connection_modes(run: RunInfo) -> tuple[str, ...]:
-    """How each kind of user held its connections: ``producer: one each``. Older runs do not say."""
+    """Return how each kind of user held its connections: ``producer: one each``. Older runs did not record it."""
     modes = {(user.role, _connection_mode(user.settings)): None for user in run.users if "connections" in user.settings}
     return tuple(f"{role}s: {mode}" for role, mode in modes)
 
@@ -73,7 +73,7 @@ def recorders(run: RunInfo) -> str:
 
 
 def moment(iso: str) -> str:
-    """2026-11-21T14:32:41.5+00:00 -> 2026-11-21 14:32:41 UTC; any other text stays as it is."""
+    """Return 2026-11-21T14:32:41.5+00:00 as ``2026-11-21 14:32:41 UTC``; any other text stays as it is."""
     try:
         at = datetime.fromisoformat(iso)
     except ValueError:
@@ -82,7 +82,7 @@ def moment(iso: str) -> str:
 
 
 def in_a_line(run: RunInfo, summary: Summary) -> str:
-    """Below the title: what kind of run this was, and when."""
+    """Return the line below the title: the kind of run, and its time."""
     lasted_s = load_length_s(run, summary)
     odd = {str(user.settings.get("connections", "one")) for user in run.users} - {"one"}
     parts = (
@@ -120,14 +120,14 @@ def groups(run: RunInfo) -> Table:
 
 
 def named(caption: str, values: Mapping[str, object]) -> Table:
-    """Settings, versions or the machine: all values of run.json that are set."""
+    """Return settings, versions or the machine: all values of run.json that are set."""
     set_values = {name: value for name, value in values.items() if value is not None and value != ""}
     rows = tuple((readable(name), _shown(name, value)) for name, value in set_values.items())
     return Table(caption, NAME_VALUE, rows, "run.json has no entry.")
 
 
 def readable(name: str) -> str:
-    """``drain_timeout_s`` as drain timeout (s)."""
+    """Return ``drain_timeout_s`` as ``drain timeout (s)``."""
     words = name.split("_")
     unit = UNITS.get(words[-1]) if len(words) > 1 else None
     return " ".join(words) if unit is None else f"{' '.join(words[:-1])} ({unit})"
