@@ -31,7 +31,7 @@ class ArtemisEnd:
 
 
 def end_of(agent: Jolokia) -> ArtemisEnd:
-    """The broker's data, by one request; a broker that does not answer has a ``failure``."""
+    """Return the broker's data, by one request; a broker that does not answer has a ``failure``."""
     try:
         return link_end(agent.broker, agent.bulk(end_requests(agent.broker)))
     except ManagementFailed as error:

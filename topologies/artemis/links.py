@@ -192,7 +192,7 @@ class BrokerConnection(Link):
         return tuple(dict.fromkeys((self.to, *self.alternates)))
 
     def between(self, opened_by: AnyBroker, to: AnyBroker) -> Link:
-        """Without the alternates, because they belong to the other end."""
+        """Return the link between two other brokers, without the alternates, because they belong to the other end."""
         return changed(self, name="", opened_by=opened_by, to=to, alternates=())
 
     @property
@@ -218,7 +218,7 @@ def _follows(link: Link, why: str, **derived: int) -> None:
 
 
 def cluster_links(members: Iterable[AnyBroker], cluster: ClusterConnection) -> tuple[ClusterLink, ...]:
-    """A link between each pair of ``members``: a symmetric cluster."""
+    """Return a link between each pair of ``members``: a symmetric cluster."""
     all_members = tuple(members)
     return tuple(
         ClusterLink(opened_by=earlier, to=later, cluster=cluster)
@@ -231,7 +231,7 @@ TOPOLOGY_SCANNER = (2, 41)  # ARTEMIS-5382
 
 
 def unsupported_settings(topology: Topology, version: str) -> Iterator[str]:
-    """One sentence per setting that a topology uses and that ``version`` does not support."""
+    """Yield one sentence per setting that a topology uses and that ``version`` does not support."""
     if not is_before(version, TOPOLOGY_SCANNER):
         return
     clusters = dict.fromkeys(link.cluster for link in topology.links if isinstance(link, ClusterLink))

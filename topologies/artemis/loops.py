@@ -61,7 +61,7 @@ def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
 
 
 def flows_of(link: BrokerConnection) -> Iterator[UnboundFlow]:
-    """The flows between a link's opener and its end and alternates. A standby counts as its active broker."""
+    """Yield the flows between a link's opener and its end and alternates. A standby counts as its active broker."""
     here, there = link.opened_by.name, link.to.name
     for end in dict.fromkeys(broker.active for broker in (link.to, *link.alternates)):
         instead_of = "" if end == there else there
@@ -74,7 +74,7 @@ def flows_of(link: BrokerConnection) -> Iterator[UnboundFlow]:
 
 
 def _looping_flows(flows: Sequence[UnboundFlow]) -> Sequence[UnboundFlow]:
-    """The flows that can be part of a loop.
+    """Return the flows that can be part of a loop.
 
     Each of them has flows with matching messages that end at its beginning, and others that begin at its end.
     """
@@ -92,7 +92,7 @@ def _looping_flows(flows: Sequence[UnboundFlow]) -> Sequence[UnboundFlow]:
 
 
 def _kinds(flows: Sequence[UnboundFlow], end: str) -> dict[str, dict[Kind, None]]:
-    """The kinds of flows that leave each broker ("begin") or arrive at it ("end"), in the order of the links."""
+    """Return the kinds of flows that leave each broker ("begin") or arrive at it ("end"), in the order of the links."""
     kinds_by_broker: dict[str, dict[Kind, None]] = defaultdict(dict)
     for flow in flows:
         kinds_by_broker[getattr(flow, end)][flow.kind] = None
@@ -100,7 +100,10 @@ def _kinds(flows: Sequence[UnboundFlow], end: str) -> dict[str, dict[Kind, None]
 
 
 def _ways_round(flows: Sequence[UnboundFlow]) -> Iterator[FlowPath]:
-    """For each flow except mirrors, the shortest loop that begins with it, unless an earlier loop includes the flow."""
+    """Yield the shortest loop that begins with each flow, unless an earlier loop includes the flow.
+
+    Mirrors begin no loop.
+    """
     paths_on, shown = cache(_Search(flows).paths_on), set[UnboundFlow]()
     for flow in flows:
         if not flow.mirrors and flow not in shown:
@@ -126,11 +129,11 @@ class _Search:
         self._followers = cache(self._followed_by)
 
     def _followed_by(self, kind: Kind) -> int:
-        """The kinds that share an address with this kind, as a bit mask."""
+        """Return the kinds that share an address with this kind, as a bit mask."""
         return sum(bit for follower, bit in self._bit.items() if _meet(kind, follower))
 
     def paths_on(self, start: str, kind: Kind) -> dict[str, FlowPath]:
-        """The shortest path to each broker for messages that arrived at ``start`` by a flow of ``kind``."""
+        """Return the shortest path to each broker for messages that arrived at ``start`` by a flow of ``kind``."""
         paths: dict[str, FlowPath] = {}
         kinds_by_broker: dict[str, list[int]] = defaultdict(list)
         waiting: deque[tuple[str, int, FlowPath]] = deque([(start, self._followers(kind), ())])
@@ -149,7 +152,7 @@ class _Search:
 
 
 def _meet(kind: Kind, other_kind: Kind) -> bool:
-    """Whether both kinds can move messages of the same address."""
+    """Return whether both kinds can move messages of the same address."""
     (one_mirrors, one_matching), (other_mirrors, other_matching) = kind, other_kind
     if one_mirrors and other_mirrors:
         return filters_overlap(one_matching, other_matching)
@@ -175,7 +178,10 @@ def _alternate(flow: UnboundFlow) -> str:
 
 
 def _pattern(match: AddressMatch, opener: AnyBroker) -> str:
-    """The pattern of addresses. A queue is requested and forwarded by its address, which may have another name."""
+    """Return the pattern of addresses.
+
+    A queue is requested and forwarded by its address, which may have another name.
+    """
     addresses = opener.addresses if isinstance(opener, ArtemisBroker) else ()
     of_queues = {queue: address.name for address in addresses for queue in address.queues}
     return match.address_match or of_queues.get(match.queue_name, match.queue_name)

@@ -81,7 +81,10 @@ def broker_mbean(broker: str) -> str:
 
 
 def queue_mbean(broker: str, address: str, queue: str, routing: str = "anycast") -> str:
-    """The name of a queue's MBean; ``*`` matches any address, queue or routing. Special characters are quoted."""
+    """Return the name of a queue's MBean. ``*`` matches any address, queue or routing.
+
+    Special characters are quoted.
+    """
     name = queue if queue == "*" else quoted(queue)
     of_queue = f'address="{address}",subcomponent=queues,routing-type="{routing}",queue="{name}"'
     return f"{broker_mbean(broker)},component=addresses,{of_queue}"
@@ -97,7 +100,7 @@ def quoted(name: str) -> str:
 
 
 def figures_of(agent: Jolokia, links: LinksOfBroker) -> Figures:
-    """The broker's current figures, by one request. Raises ManagementFailed."""
+    """Return the broker's current figures, by one request. Raises ManagementFailed."""
     answers = agent.bulk(figure_requests(agent.calls_itself, links))
     try:
         return figures(agent.broker, answers, links)
@@ -140,20 +143,20 @@ def figures(broker: str, answers: Sequence[Answer], links: LinksOfBroker) -> Fig
 
 
 def members(topology: str) -> dict[str, str]:
-    """Node ids with broker names, from a cluster connection's Topology: connectors are named after brokers."""
+    """Return node ids with broker names, from a cluster connection's Topology: connectors are named after brokers."""
     return dict(_MEMBER.findall(topology))
 
 
 def _holds_messages(queue: Mapping[str, Any]) -> bool:
-    """Whether a queue may hold clients' messages, including messages on their way to another cluster member."""
+    """Return whether a queue may hold clients' messages, including messages on their way to another cluster member."""
     return not queue["InternalQueue"] or str(queue["Name"]).startswith(CLUSTER_QUEUE)
 
 
 def _queued(queues: Sequence[Mapping[str, Any]], nodes: Mapping[str, str], links: LinksOfBroker) -> Iterator[Bridge]:
-    """Figures of links with queues.
+    """Yield figures of links with queues.
 
-    A cluster forgets a member that is down, but keeps its queue. If exactly one member and one
-    queue are left over, they belong together.
+    A cluster forgets a member that is down, but keeps its queue. If exactly one member and one queue are left over,
+    they belong together.
     """
     gone = [member for member in links.members if member not in nodes.values()]
     names = [str(queue["Name"]) for queue in queues]
@@ -183,9 +186,10 @@ def _depths(queues: Iterable[Mapping[str, Any]]) -> Counter[str]:
 
 
 def _carried(listed: Sequence[str], links: LinksOfBroker, depths: Counter[str]) -> Iterator[Bridge]:
-    """Figures of senders and receivers. ``queue_backlog``: messages on the queues a link reads; none if it is down.
+    """Yield figures of senders and receivers.
 
-    If several links have the same direction, none has figures: the broker does not show which link carried what.
+    ``queue_backlog``: messages on the queues a link reads; absent if it is down. If several links have the same
+    direction, none has figures: the broker does not show which link carried what.
     """
     consumers = [consumer for text in listed for consumer in json.loads(text)["data"]]
     for of_links, logs_in in ((links.sends_on, False), (links.sent_from, True)):
@@ -205,18 +209,16 @@ def _carried(listed: Sequence[str], links: LinksOfBroker, depths: Counter[str]) 
 
 
 def _clients(connections: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Number of clients per protocol."""
+    """Return the number of clients per protocol."""
     return dict(Counter(str(connection["protocol"]).lower() for connection in of_clients(connections)))
 
 
 def of_clients(connections: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The connections that have logged in and do not belong to brokers. A connection to another broker has no user."""
-    return [connection for connection in connections if not is_of_link(str(connection["users"]))]
+    """Return the connections that have logged in and do not belong to brokers.
 
-
-def is_of_link(user: str) -> bool:
-    """Whether a connection or a consumer with this user belongs to a link; the broker that opens one shows no user."""
-    return not user or user.startswith(BRIDGE_USER)
+    A connection to another broker has no user.
+    """
+    return [connection for connection in connections if connection["users"] not in ("", BRIDGE_USER)]
 
 
 def start_connection(agent: Jolokia, link: str) -> None:
@@ -224,14 +226,8 @@ def start_connection(agent: Jolokia, link: str) -> None:
     agent.execute(broker_mbean(agent.calls_itself), "startBrokerConnection(java.lang.String)", link)
 
 
-def list_queues(agent: Jolokia) -> dict[str, int]:
-    """All queues with their messages, including the queues of mirrors. Raises ManagementFailed."""
-    queues = agent.read(queue_mbean(agent.calls_itself, "*", "*", "*"), "Name", "MessageCount")
-    return {str(queue["Name"]): int(queue["MessageCount"]) for queue in queues.values()}
-
-
-def give_up_pattern(link: str) -> re.Pattern[str]:
-    """AMQ111001, which names the connection in the third line of its log entry."""
+def gave_up(link: str) -> re.Pattern[str]:
+    """Return a pattern for AMQ111001, which names the connection in the third line of its log entry."""
     return re.compile(rf"Could not re-establish AMQP Server Connection {re.escape(link)} on \S+ after \d+ retries")
 
 
@@ -266,7 +262,7 @@ def _queued_message(broker: str, queue: str, shown: Mapping[str, Any]) -> Queued
 
 
 def body_of(message: Mapping[str, Any]) -> bytes:
-    """The beginning of a body; empty if management returns none.
+    """Return the beginning of a body; empty if management returns none.
 
     Artemis shows a message from an AMQP link as text: ``Data{bb\\x00…}``, with each odd byte and each backslash as
     ``\\xNN``.
@@ -279,6 +275,6 @@ def body_of(message: Mapping[str, Any]) -> bytes:
 
 
 def sent_ms_of(message: Mapping[str, Any]) -> int:
-    """The time at which the sender says it sent the message, in ms; 0 if unknown."""
+    """Return the sender's timestamp of the message in ms; 0 if unknown."""
     created = (message.get("LongProperties") or {}).get("properties.creationTime", 0)
     return int(message.get("timestamp") or created)

@@ -12,18 +12,18 @@ Words = tuple[str, ...]
 
 
 def overlap(pattern: str, other_pattern: str) -> bool:
-    """Whether some address matches both patterns. Either may be an address without wildcards."""
+    """Return whether some address matches both patterns. Either may be an address without wildcards."""
     return _overlap(tuple(pattern.split(".")), tuple(other_pattern.split(".")))
 
 
 def filter_passes(address_filter: str, address: str) -> bool:
-    """Whether a mirror with this filter repeats messages to ``address``."""
+    """Return whether a mirror with this filter repeats messages to ``address``."""
     taken, left_out = _beginnings(address_filter)
     return address.startswith(tuple(taken)) and not address.startswith(tuple(left_out))
 
 
 def filter_overlaps(address_filter: str, pattern: str) -> bool:
-    """Whether a mirror with this filter repeats messages to some address that ``pattern`` matches.
+    """Return whether a mirror with this filter repeats messages to some address that ``pattern`` matches.
 
     In rare cases the result is True without any such address, e.g. ``a.b.,!a.b.c`` for ``a.*.c``.
     """
@@ -38,7 +38,7 @@ def filter_overlaps(address_filter: str, pattern: str) -> bool:
 
 
 def filters_overlap(address_filter: str, other_filter: str) -> bool:
-    """Whether some address passes both filters."""
+    """Return whether some address passes both filters."""
     (taken, left_out), (also_taken, also_left_out) = _beginnings(address_filter), _beginnings(other_filter)
     begun = (
         max(beginning, other_beginning, key=len)
@@ -50,7 +50,10 @@ def filters_overlap(address_filter: str, other_filter: str) -> bool:
 
 
 def _beginnings(address_filter: str) -> tuple[Sequence[str], Sequence[str]]:
-    """The included prefixes (all addresses if none is given), and the excluded ones. Spaces are part of a name."""
+    """Return the included prefixes (all addresses if none is given), and the excluded ones.
+
+    Spaces are part of a name.
+    """
     parts = [part for part in address_filter.split(",") if part not in ("", "!")]
     taken = [part for part in parts if not part.startswith("!")]
     return taken or [""], [part[1:] for part in parts if part.startswith("!")]
@@ -61,7 +64,7 @@ def _share_beginning(text: str, other_text: str) -> bool:
 
 
 def _begins(pattern: Words, beginning: Words) -> bool:
-    """Whether the pattern matches some address with this prefix; the prefix may end within a word."""
+    """Return whether the pattern matches some address with this prefix; the prefix may end within a word."""
     if not pattern:
         return False
     word, begun = pattern[0], beginning[0]
@@ -73,7 +76,7 @@ def _begins(pattern: Words, beginning: Words) -> bool:
 
 
 def _literal_beginning(pattern: Words) -> str:
-    """The prefix of all addresses that the pattern matches, including the dot before a word that must follow."""
+    """Return the prefix of all addresses that the pattern matches, including the dot before a word that must follow."""
     wild = next((at for at, word in enumerate(pattern) if word in ("*", "#")), len(pattern))
     follows = wild > 0 and any(word != "#" for word in pattern[wild:])
     return ".".join(pattern[:wild]) + ("." if follows else "")

@@ -23,7 +23,7 @@ from topologies.model.topology import BrokerProduct, Topology
 
 
 def _join(opened_by: AnyBroker, to: AnyBroker, links: Sequence[Link]) -> Link:
-    """A link in a separate cluster, because all links of one cluster must have the same settings."""
+    """Return a link in a separate cluster, because all links of one cluster must have the same settings."""
     taken = {link.cluster_name for link in links}
     name = next(
         candidate for candidate in chain(["cluster"], map("cluster-{}".format, count(2))) if candidate not in taken

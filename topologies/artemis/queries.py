@@ -27,14 +27,14 @@ class ArtemisQueries:
         return sum(bool(acceptor["Started"]) for acceptor in started.values()) >= len(self._broker.acceptors)
 
     def stands_by(self, agent: Jolokia) -> bool:
-        """Whether it is waiting as a backup; with replication, only once it has the complete copy."""
+        """Return whether it is waiting as a backup; with replication, only once it has the complete copy."""
         if not self._broker.standby_of or self._broker.ha is None:
             return False
         state = agent.read(broker_mbean(agent.calls_itself), "Started", "Active", "Backup", "ReplicaSync")
         return bool(state["Backup"] and not state["Active"] and (state["ReplicaSync"] or not self._broker.copies_store))
 
     def figures(self, agent: Jolokia) -> Figures:
-        """Only heap figures for a waiting standby, because it has no others."""
+        """Return the broker's figures; for a waiting standby only heap figures, because it has no others."""
         if self.stands_by(agent):
             return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
         return management.figures_of(agent, self._links)
@@ -46,7 +46,7 @@ class ArtemisQueries:
         return str(agent.read(broker_mbean(agent.calls_itself), "Version")["Version"])
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
-        """The id of each client's connection."""
+        """Return the id of each client's connection."""
         listing = "listConnections(java.lang.String,int,int)"
         shown = agent.execute(broker_mbean(agent.calls_itself), listing, "", 1, MOST_LISTED)
         return frozenset(str(connection["connectionID"]) for connection in of_clients(json.loads(shown)["data"]))
@@ -83,11 +83,11 @@ class RouterQueries:
         return frozenset()
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:
-        """Does nothing: a router has no agent."""
+        """Do nothing: a router has no agent."""
 
 
 def artemis_queries(topology: Topology, name: str) -> BrokerQueries:
-    """The queries for one broker of a topology. Raises KeyError if the topology does not have it."""
+    """Return the queries for one broker of a topology. Raises KeyError if the topology does not have it."""
     broker = topology.broker(name)
     if isinstance(broker, ArtemisBroker):
         return ArtemisQueries(broker, management.LinksOfBroker.in_topology(topology, name))

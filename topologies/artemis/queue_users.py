@@ -10,7 +10,7 @@ from topologies.management.queue_users import BrokerConsumer, QueueUsers
 
 
 def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[BrokerConsumer]:
-    """The consumers on ``queues``, by one request."""
+    """Return the consumers on ``queues``, by one request."""
     listing = "listConsumers(java.lang.String,int,int)"
     shown = agent.execute(broker_mbean(agent.calls_itself), listing, "", 1, MOST_LISTED)
     return sorted(set(_on_queues(json.loads(shown)["data"], queues)))

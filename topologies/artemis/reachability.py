@@ -50,9 +50,10 @@ class Move:
 
 
 def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end: str, destination: str) -> bool:
-    """Whether a message to ``destination`` (``queue://NAME``, ``topic://NAME``) can get from one broker to the other.
+    """Return whether a message to ``destination`` can get from one broker to the other.
 
-    Neither broker is a standby: `Topology.reaches` substitutes the active broker.
+    ``destination``: ``queue://NAME`` or ``topic://NAME``. Neither broker is a standby: `Topology.reaches` substitutes
+    the active broker.
     """
     connections = [link for link in links if isinstance(link, BrokerConnection)]
     moves = [move for link in connections for move in _moves(link, destination, end)]
@@ -67,7 +68,7 @@ def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end
 
 
 def carries_all(brokers: Sequence[AnyBroker], links: Sequence[Link], destination: str) -> bool:
-    """Always False: each path must be checked."""
+    """Return False: each path must be checked."""
     return False
 
 
@@ -86,20 +87,20 @@ def _moves(link: BrokerConnection, destination: str, consumer: str) -> Iterator[
 
 
 def _subscribes(broker: AnyBroker, address: str) -> bool:
-    """Whether a queue that a receiver creates at the broker belongs to a topic."""
+    """Return whether a queue that a receiver creates at the broker belongs to a topic."""
     settings = broker.address_settings if isinstance(broker, ArtemisBroker) else ()
     matching = [setting for setting in settings if overlap(setting.match, address)]
     return bool(matching) and max(matching, key=_specific).default_routing == "MULTICAST"
 
 
 def _specific(setting: AddressSetting) -> tuple[int, int]:
-    """Sort key: the broker uses the setting with the most literal words, then with the most words."""
+    """Return a sort key: the broker uses the setting with the most literal words, then with the most words."""
     words = setting.match.split(".")
     return sum(word not in ("*", "#") for word in words), len(words)
 
 
 def _queues_at_start(broker: AnyBroker, address: str) -> tuple[str, ...]:
-    """The predefined queues of an address."""
+    """Return the predefined queues of an address."""
     declared = broker.addresses if isinstance(broker, ArtemisBroker) else ()
     return tuple(queue for entry in declared if entry.name == address for queue in entry.queues)
 
@@ -109,7 +110,7 @@ def _takes(match: AddressMatch, address: str, queues: Sequence[str]) -> bool:
 
 
 def _cluster_steps(links: Sequence[ClusterLink]) -> Iterator[tuple[str, str]]:
-    """(from, to) for members of the same cluster within ``max_hops`` of each other."""
+    """Yield (from, to) for members of the same cluster within ``max_hops`` of each other."""
     for cluster in {link.cluster for link in links}:
         steps = defaultdict(set)
         for link in links:
@@ -120,7 +121,7 @@ def _cluster_steps(links: Sequence[ClusterLink]) -> Iterator[tuple[str, str]]:
 
 
 def _within(begin: str, steps: Mapping[str, set[str]], most: int) -> set[str]:
-    """The brokers within ``most`` steps, including ``begin``."""
+    """Return the brokers within ``most`` steps, including ``begin``."""
     reached, last = {begin}, {begin}
     for _ in range(most):
         last = {there for here in last for there in steps.get(here, ())} - reached

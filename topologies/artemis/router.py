@@ -89,7 +89,7 @@ def _find(topology: str, router: str) -> Path:
 
 
 def version_of(executable: Path) -> str:
-    """The version that the program prints.
+    """Return the version that the program prints.
 
     Raises UserError if it does not run, for example because of a missing library.
     """
@@ -104,7 +104,7 @@ def version_of(executable: Path) -> str:
 
 
 def listens(lines: Iterable[str]) -> bool:
-    """Whether the router's log shows that it listens: an open port may belong to another process. Pure."""
+    """Return whether the router's log shows that it listens: an open port may belong to another process. Pure."""
     return any(" (notice) Listening on " in line for line in lines)
 
 
@@ -112,7 +112,7 @@ class Routers(Executables):
     """The programs that run the routers of a topology."""
 
     def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
-        """The program of each router, by the router's name. Raises UserError."""
+        """Return the program of each router, by the router's name. Raises UserError."""
         routers = [broker.name for broker in brokers if isinstance(broker, Router)]
         if routers and bind_host != LOOPBACK:
             raise UserError(
@@ -122,7 +122,7 @@ class Routers(Executables):
         return {router: _find(topology, router) for router in routers}
 
     def versions(self, executables: Mapping[str, Path]) -> dict[str, str]:
-        """The program's name and version; empty without routers. Raises UserError."""
+        """Return the program's name and version; empty without routers. Raises UserError."""
         executable = next(iter(executables.values()), None)
         return {QDROUTERD: version_of(executable)} if executable else {}
 

@@ -130,7 +130,10 @@ def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]
 
 
 def _alternates(link: BrokerConnection) -> Iterator[str]:
-    """Alternates take over when the link's end is gone. They must differ from its end and its opener."""
+    """Yield problems of alternates, which take over when the link's end is gone.
+
+    They must differ from the link's end and its opener.
+    """
     opener = link.opened_by.name
     for name, times in Counter(end.name for end in (link.to, *link.alternates)).items():
         if times > 1:
@@ -150,7 +153,7 @@ def _alternates(link: BrokerConnection) -> Iterator[str]:
 
 
 def _strangers(link: BrokerConnection) -> list[str]:
-    """Alternates with separate stores."""
+    """Return alternates with separate stores."""
     own_ends = (link.to.name, link.opened_by.name)
     return [end.name for end in link.alternates if end.standby_of != link.to.name and end.name not in own_ends]
 
@@ -169,7 +172,7 @@ def _wildcards(link: BrokerConnection) -> Iterator[str]:
 
 
 def _no_pattern(subject: str, pattern: str) -> Iterator[str]:
-    """One sentence with all problems and the corrected pattern."""
+    """Yield one sentence with all problems of a pattern, and the corrected pattern."""
     name = _bare(pattern)
     words = ["#" if word == ">" else word for word in name.split(".")]
     wrong = [NO_KIND] if name != pattern else []
@@ -179,7 +182,7 @@ def _no_pattern(subject: str, pattern: str) -> Iterator[str]:
 
 
 def _without_kind(subject: str, *names: str) -> Iterator[str]:
-    """A sentence if a name has the form of a client's destination. ``subject``: the field with the names."""
+    """Yield a sentence if a name has the form of a client's destination. ``subject``: the field with the names."""
     if any(_bare(name) != name for name in names):
         yield f"{subject}: {NO_KIND}; write {','.join(map(_bare, names))!r}"
 
@@ -199,7 +202,7 @@ def _prefixes(link: str, address_filter: str) -> Iterator[str]:
 
 
 def _other_ends(link: BrokerConnection) -> Iterator[str]:
-    """2.44.0 tries the ends one after another when it starts, and stays with the first that listens."""
+    """Yield a warning about several ends: Artemis 2.44.0 tries them in order, and stays with the first that listens."""
     strangers = _strangers(link)
     if strangers:
         begins = "; write auto_start: false to let a run start it there once all listen" if link.auto_start else ""

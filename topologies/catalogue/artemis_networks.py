@@ -198,7 +198,10 @@ def _matching(entry: str, pattern: str) -> tuple[AddressMatch, ...]:
 
 
 def _listed(entry: str, queues: str) -> tuple[str, ...]:
-    """Names separated by commas. Without any name only the entry's own canary would pass, and no message."""
+    """Split names separated by commas; at least one is required, as otherwise no message could pass.
+
+    Without a name, only the entry's own canary would pass.
+    """
     names = tuple(name.strip() for name in queues.split(",") if name.strip())
     if not names:
         raise TopologyInvalid(f"{entry}: queues={queues!r}; name at least one queue, e.g. orders")
@@ -208,13 +211,13 @@ def _listed(entry: str, queues: str) -> tuple[str, ...]:
 def _ends(
     opener: ArtemisBroker, end: ArtemisBroker, alternate: bool
 ) -> tuple[tuple[ArtemisBroker, ...], tuple[ArtemisBroker, ...]]:
-    """All brokers, and the brokers that the opener's link may end at: with ``alternate``, a live-backup pair."""
+    """Return all brokers, and the brokers that the opener's link may end at: with ``alternate``, a live-backup pair."""
     ends = _pair(end.name) if alternate else (end,)
     return (opener, *ends), ends
 
 
 def _pair(name: str) -> tuple[ArtemisBroker, ArtemisBroker]:
-    """A live-backup pair that shares a store."""
+    """Return a live-backup pair that shares a store."""
     policy = HaPolicy()
     return ArtemisBroker(name, ha=policy), ArtemisBroker(f"{name}-backup", standby_of=name, ha=policy)
 

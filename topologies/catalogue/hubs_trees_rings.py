@@ -133,7 +133,7 @@ def chain(links: int = 1, bridge_temp_destinations: bool = True, static_queue: s
 
 
 def _limited(limit: str, links: int) -> str:
-    """A part of a topology's name; empty for 0."""
+    """Return a part of a topology's name; empty for 0."""
     return f"-{limit}-{links if links > 0 else 'unlimited'}" if links else ""
 
 

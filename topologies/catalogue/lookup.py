@@ -85,7 +85,7 @@ class EntryCall:
 
 
 def entries() -> tuple[Entry, ...]:
-    """The catalogue's entries, in reading order."""
+    """Return the catalogue's entries, in reading order."""
     return tuple(_entry(name, function) for name, function in ENTRIES.items())
 
 
@@ -107,7 +107,7 @@ def build(text: str) -> Topology:
 
 
 def arguments(text: str) -> dict[str, object]:
-    """Every parameter of an entry with its value in ``text``, including defaults."""
+    """Return every parameter of an entry with its value in ``text``, including defaults."""
     call = entry_call(text)
     parameters = inspect.signature(_function(call)).parameters.values()
     return {parameter.name: parameter.default for parameter in parameters} | call.arguments
@@ -185,7 +185,7 @@ def _meant(call: EntryCall, name: str, parameters: list[str]) -> str:
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:
-    """``; did you mean 'mesh'? (known: single, mesh)``."""
+    """Return ``; did you mean 'mesh'? (known: single, mesh)``."""
     return f"{nearest(name, list(names))} (known: {_listed(names)})"
 
 
@@ -194,7 +194,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _require_fitting(text: str, parameter: inspect.Parameter, value: object) -> None:
-    """A value fits if it has exactly the type of the default: True is not accepted as a number."""
+    """Require that a value has exactly the type of the default: True is not accepted as a number."""
     wanted = type(parameter.default)
     if type(value) is not wanted:
         kind = {bool: "True or False", int: "a whole number", float: "a number", str: "a 'text'"}[wanted]

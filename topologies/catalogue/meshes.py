@@ -138,7 +138,7 @@ def two_regions(brokers_each: int = 3, ttl: int = REGION_HOPS) -> Topology:
 def _between_all(
     members: Sequence[Broker], message_ttl: int, consumer_ttl: int, *, conduit: bool = True
 ) -> Iterator[NetworkConnector]:
-    """One duplex link between any two brokers, opened by the earlier broker."""
+    """Yield one duplex link between any two brokers, opened by the earlier broker."""
     for index, earlier in enumerate(members):
         for later in members[index + 1 :]:
             yield NetworkConnector(

@@ -87,7 +87,7 @@ def source_and_sink(
 
 
 def _throttled(rate_limit: int) -> tuple[DestinationPolicy, ...]:
-    """The default policies, with at most ``rate_limit`` messages per second of each queue per link; 0: no limit."""
+    """Return the default policies, with at most ``rate_limit`` messages per second, queue and link; 0: no limit."""
     queues, topics = DEFAULT_POLICIES
     return replace(queues, bridge_filter=BridgeFilter(rate_limit=rate_limit)), topics
 
@@ -129,15 +129,15 @@ def parallel_connectors(queue_connectors: int = 2, duplex: bool = False) -> Topo
 
 
 def pair(name: str, region: str = "") -> tuple[Broker, Broker]:
-    """An active broker and the standby that shares its store."""
+    """Return an active broker and the standby that shares its store."""
     return Broker(name, region), Broker(f"{name}-standby", region, standby_of=name)
 
 
 def numbered(prefix: str, count: int, region: str = "") -> tuple[Broker, ...]:
-    """``prefix-1``, ``prefix-2``, …"""
+    """Return the brokers ``prefix-1``, ``prefix-2``, …"""
     return tuple(Broker(f"{prefix}-{n}", region) for n in range(1, count + 1))
 
 
 def clients(producers_at: tuple[Broker, ...], consumers_at: tuple[Broker, ...]) -> tuple[ClientGroup, ClientGroup]:
-    """The two client groups that scenarios refer to."""
+    """Return the two client groups that scenarios refer to."""
     return ClientGroup(PRODUCERS, enter_at=producers_at), ClientGroup(CONSUMERS, enter_at=consumers_at)

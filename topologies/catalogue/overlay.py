@@ -86,7 +86,7 @@ def overlaid(topology: Topology, option: str | None) -> tuple[Topology, Overlay 
 
 
 def overlay_named(text: str) -> Overlay | None:
-    """The overlay for the value of ``--overlay``; None for '' and `NONE`. Raises `TopologyInvalid`."""
+    """Return the overlay for the value of ``--overlay``; None for '' and `NONE`. Raises `TopologyInvalid`."""
     if text.strip() in ("", NONE):
         return None
     path = Path(text.strip())
@@ -155,7 +155,7 @@ def _named(part: Link, brokers: Mapping[str, AnyBroker]) -> Iterator[tuple[str, 
 
 
 def _reader(document: Document, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> Reader:
-    """A reader whose errors recognize words from other sections, the other product and the manuals."""
+    """Return a reader whose errors recognize words from other sections, the other product and the manuals."""
 
     def advise(word: str, path: str, is_spelt_otherwise: bool) -> str:
         return "" if is_spelt_otherwise else hint(word, path, flavour, kinds, chosen_here=False)

@@ -36,7 +36,7 @@ FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster,
 
 
 def text_of(path: Path) -> str:
-    """The text of a YAML file. Raises OSError, UnicodeDecodeError, or `TopologyInvalid` if it is too long."""
+    """Read a YAML file. Raises OSError, UnicodeDecodeError, or `TopologyInvalid` if the text is too long."""
     with path.open(encoding="utf-8") as file:
         text = file.read(MOST_CHARACTERS + 1)
     if len(text) > MOST_CHARACTERS:
@@ -97,14 +97,17 @@ class Document:
                 raise self.wrong(event, "", f"this is nested more than {DEEPEST} levels deep; nest it less")
 
     def wrong(self, node: Node | yaml.Event | None, path: str, sentence: str) -> TextInvalid:
-        """``file:line:column: path: sentence``."""
+        """Return an error with ``file:line:column: path: sentence``."""
         at = node.start_mark if node else None
         line, column = (at.line + 1, at.column + 1) if at else (1, 1)
         place = f"{self.name}:{line}:{column}"
         return TextInvalid(place, f"{place}: {path + ': ' if path else ''}{sentence}")
 
     def scalar(self, node: Node) -> Any:
-        """The value in YAML; None for an unreadable value such as a thirteenth month, an unknown tag or ``!!int x``."""
+        """Return the value in YAML.
+
+        None for an unreadable value such as a thirteenth month, an unknown tag or ``!!int x``.
+        """
         try:
             return self._loader.construct_object(node, deep=True)
         except (ValueError, LookupError, AttributeError, ArithmeticError, yaml.YAMLError):
@@ -117,7 +120,10 @@ class Document:
         return dict(fields)
 
     def _merged(self, node: Node | None, path: str, around: tuple[Node, ...]) -> dict[str, tuple[Node, Node]]:
-        """``around``: the mappings that this one is merged into. Each mapping is read once, even if merged often."""
+        """Read a mapping, and the mappings that are merged into it. Each is read once, even if it is merged often.
+
+        ``around``: the mappings that this one is merged into.
+        """
         if id(node) in self._mappings:
             return self._mappings[id(node)]
         if not isinstance(node, MappingNode):
@@ -146,7 +152,7 @@ class Document:
             raise self.wrong(node, path, rule)
 
     def items(self, node: Node | None, path: str) -> list[tuple[Node, str]]:
-        """The entries of a list, each with its path, e.g. ``links[0]``."""
+        """Return the entries of a list, each with its path, e.g. ``links[0]``."""
         if not isinstance(node, SequenceNode):
             raise self.wrong(node, path, f"{_shown(node)}, but it must be a list: lines that begin with '- '")
         self._count(len(node.value), node, path)
@@ -168,7 +174,7 @@ class Reader:
     last_hint: Callable[[str], str] = lambda word: ""
 
     def read(self, node: Node, wanted: Any, path: str, over: Any = None) -> Any:
-        """The value of ``node`` as type ``wanted``. Raises `TopologyInvalid`.
+        """Return the value of ``node`` as type ``wanted``. Raises `TopologyInvalid`.
 
         ``over``: a value that the fields of ``node`` override: see `laid_over`.
         """
@@ -305,7 +311,7 @@ class Reader:
         return tuple(parts_by_key.values())
 
     def _key(self, node: Node, wanted: type, key: Sequence[str], path: str) -> tuple[Any, ...]:
-        """The key of a list entry; fields that are left out have their defaults."""
+        """Return the key of a list entry; fields that are left out have their defaults."""
         if not isinstance(node, MappingNode):
             return ()
         fields = self.document.mapping(node, path)
@@ -336,21 +342,21 @@ def _required(kind: type) -> list[str]:
 
 
 def _how(node: Node, wanted: type, path: str) -> str:
-    """Details of a field's rule, such as its unit, and what to write instead."""
+    """Return details of a field's rule, such as its unit, and the correction."""
     if wanted is int:
         return unit_and_number(path, node.value if isinstance(node, ScalarNode) else "")
     return _as_a_text(node) if wanted is str else ""
 
 
 def _as_a_text(node: Node) -> str:
-    """How to write a value as text if YAML reads it as another type."""
+    """Return how to write a value as text if YAML reads it as another type."""
     if not isinstance(node, ScalarNode) or node.tag == f"{TAG}null":
         return ""
     return "; put it in quotes" if node.tag.startswith(TAG) else f"; remove the unknown tag {node.tag}"
 
 
 def _as_a_part(node: ScalarNode, kinds: Mapping[str, type]) -> str:
-    """How to write a part that the file gives as plain text: by its kind, or by its first field."""
+    """Return how to write a part that the file gives as plain text: by its kind, or by its first field."""
     usual = next(iter(kinds.values()))
     first_field = dataclasses.fields(usual)[0]
     if node.value in kinds:
@@ -363,7 +369,7 @@ def _as_a_part(node: ScalarNode, kinds: Mapping[str, type]) -> str:
 
 
 def _shown(node: Node | None) -> str:
-    """A short description of the text there."""
+    """Return a short description of the text there."""
     if node is None:
         return "nothing is written here"
     if isinstance(node, ScalarNode):

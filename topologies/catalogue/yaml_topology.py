@@ -46,7 +46,7 @@ Places = dict[tuple[str, str], tuple[Node, str]]
 
 
 def is_file(text: str) -> bool:
-    """Whether ``--topology`` names a file rather than a catalogue entry."""
+    """Return whether ``--topology`` names a file rather than a catalogue entry."""
     return text.strip().endswith(SUFFIXES)
 
 
@@ -56,7 +56,7 @@ def read_topology(path: Path) -> Topology:
 
 
 def place_of(topology: str, group: str, field: str) -> str:
-    """The position of a client group's field in the file ``topology``, as the beginning of an error message.
+    """Return the position of a client group's field in the file ``topology``, as the beginning of an error message.
 
     Empty if ``topology`` is not a file. Used by rules outside the topologies package.
     """
@@ -141,7 +141,7 @@ def _impaired(plain: Reader, sections: dict[str, Node], topology: Topology) -> T
 def _parts(
     reader: Reader, sections: dict[str, Node], section: str, kinds: Mapping[str, type], places_by_part: Places
 ) -> list[Any]:
-    """The values of one section; empty if the section is missing."""
+    """Read the values of one section; empty if the section is missing."""
     if section not in sections:
         return []
     kind = {"brokers": "broker", "links": "link", "groups": "client group"}[section]
@@ -154,7 +154,7 @@ def _parts(
 
 
 def _placed(document: Document, problem: str, places_by_part: Places) -> str:
-    """A problem of the whole topology, at the line of the first part that it names."""
+    """Return a problem of the whole topology with the line of the first part that it names."""
     sentence = problem.partition(": ")[2]
     for kind, name in PART.findall(sentence):
         if (kind, name) in places_by_part:
@@ -168,7 +168,10 @@ def _reader(
     kinds: Mapping[str, Mapping[str, type]],
     references: Mapping[type, Callable[[Node, str], object]] | None = None,
 ) -> Reader:
-    """A reader for a section with parts of these kinds; it recognizes words from other sections and the manuals."""
+    """Return a reader for a section with parts of these kinds.
+
+    It recognizes words from other sections and the manuals.
+    """
 
     def advise(word: str, path: str, is_spelt_otherwise: bool) -> str:
         if is_spelt_otherwise:
@@ -179,7 +182,7 @@ def _reader(
 
 
 def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]], chosen_here: bool = True) -> str:
-    """The advice about an unknown word at ``path`` in a section with parts of these kinds; '' if there is none.
+    """Return advice about an unknown word at ``path`` in a section with parts of these kinds; '' if there is none.
 
     ``chosen_here``: whether the file itself sets the flavour.
     """
@@ -192,7 +195,7 @@ def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, ty
 
 
 def hint_for_place(word: str, flavour: str, path: str = ANYWHERE) -> str:
-    """The advice about a manual's word, or where this flavour has the word; '' if that is in many places."""
+    """Return advice about a word of a manual, or the places where this flavour has it; '' if there are many places."""
     return instead(flavour, word, path) or _elsewhere(word, flavour)
 
 
@@ -203,7 +206,7 @@ def _elsewhere(word: str, flavour: str) -> str:
 
 
 def hint_for_flavour(word: str, flavour: str, chosen_here: bool = True) -> str:
-    """A sentence if topologies of another flavour have this word; '' otherwise."""
+    """Return a sentence if topologies of another flavour have this word; '' otherwise."""
     hints = (_other_flavours(word, ANYWHERE, flavour, kinds, chosen_here) for kinds in (BROKERS, LINKS))
     return next(filter(None, hints), "")
 
@@ -211,7 +214,7 @@ def hint_for_flavour(word: str, flavour: str, chosen_here: bool = True) -> str:
 def _other_flavours(
     word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]], chosen_here: bool
 ) -> str:
-    """A sentence if brokers or links of another flavour have this word and this flavour's do not; '' otherwise."""
+    """Return a sentence if only brokers or links of another flavour have this word; '' otherwise."""
     for other_flavour, classes in kinds.items():
         if other_flavour != flavour and (spellings(word) & words_at(path, classes)) - words_at(path, kinds[flavour]):
             or_else = f", or write flavour: {other_flavour}" if chosen_here else ""

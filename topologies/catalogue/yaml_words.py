@@ -21,7 +21,7 @@ INDEX = re.compile(r"\[[^\]]*\]")
 
 
 def words_at(path: str, kinds: Mapping[str, type]) -> frozenset[str]:
-    """The words allowed at a path such as ``links[0].discovery``, in every spelling.
+    """Return the words allowed at a path such as ``links[0].discovery``, in every spelling.
 
     ``kinds``: the kinds of parts in the section. `ANYWHERE`: the words allowed at any place in them.
     """
@@ -34,7 +34,7 @@ def words_at(path: str, kinds: Mapping[str, type]) -> frozenset[str]:
 
 
 def places(word: str, sections: Mapping[str, Mapping[str, type]]) -> list[str]:
-    """Where a word is allowed: ``in cluster of a link of kind clusterConnection``, ``in discovery of kind static …``.
+    """Return where a word is allowed: ``in cluster of a link of kind clusterConnection``, ``in discovery of kind …``.
 
     ``sections``: "link" or "broker" to its kinds.
     """
@@ -51,7 +51,7 @@ def places(word: str, sections: Mapping[str, Mapping[str, type]]) -> list[str]:
 
 
 def _trails(kind: type, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every field with its enclosing fields, outermost first; a field with several kinds is named with the kind."""
+    """Yield every field with its enclosing fields, outermost first; if it has several kinds, with its kind."""
     for field, parts in fields_within(kind).items():
         yield above, field
         for part in parts:
@@ -60,7 +60,10 @@ def _trails(kind: type, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def spellings(word: str) -> frozenset[str]:
-    """Normalized spellings: ``messageTTL``, ``message-ttl`` and ``message_ttl`` are equal, with or without a unit."""
+    """Return normalized spellings, with and without a unit.
+
+    ``messageTTL``, ``message-ttl`` and ``message_ttl`` are equal.
+    """
     bare = next((word.removesuffix(unit) for unit in UNITS if word.endswith(unit)), word)
     return frozenset({plainly(word), plainly(bare)})
 
@@ -79,7 +82,10 @@ def _all_words(kinds: list[type]) -> Iterator[str]:
 
 
 def fields_within(kind: type) -> dict[str, list[type]]:
-    """Each field with the dataclasses nested in it. Brokers are not nested in a link: it refers to them by name."""
+    """Return each field with the dataclasses nested in it.
+
+    Brokers are not nested in a link: it refers to them by name.
+    """
     hints = typing.get_type_hints(kind)
     return {
         field.name: [part for part in _dataclasses_in(hints[field.name]) if not issubclass(part, AnyBroker)]
@@ -158,7 +164,7 @@ A section's own words apply only to its entries; words under `ANYWHERE` apply to
 
 
 def instead(product: str, word: str, path: str) -> str:
-    """The replacement at ``path`` for a word, or for a similar word; '' if the manuals do not have it.
+    """Return the replacement at ``path`` for a word, or for a similar word; '' if the manuals do not have it.
 
     `ANYWHERE`: search the entries of all sections.
     """

@@ -90,7 +90,10 @@ def _template(topology: Topology, region: str) -> Json:
 
 
 def _resources(topology: Topology, broker: Broker) -> Json:
-    """The broker and its configuration, joined by an association if its links form a circle with other brokers."""
+    """Return the broker and its configuration.
+
+    They are joined by an association if the broker's links form a circle with other brokers.
+    """
     name = logical(broker.name)
     resources: Json = {name: {"Type": "AWS::AmazonMQ::Broker", "Properties": _broker(topology, broker)}}
     links = topology.opened_by(broker.name)
@@ -139,7 +142,10 @@ def _user(role: str) -> Json:
 
 
 def _endpoints(topology: Topology, broker: Broker, link: Link) -> Endpoints:
-    """A link's end as a template expression: an attribute of the other broker, or a parameter from another stack."""
+    """Return a link's end as a template expression.
+
+    It is an attribute of the other broker, or a parameter from another stack.
+    """
     paired = is_paired(topology, link.to)
     if link.to.region == broker.region:
         return Endpoints({"Fn::Join": [",", {"Fn::GetAtt": [logical(link.to.name), "OpenWireEndpoints"]}]}, paired)
@@ -175,14 +181,14 @@ def _description(group: ClientGroup, entries: list[Broker]) -> Json:
 
 
 def _failover_uri(group: ClientGroup, entries: list[Broker]) -> Json:
-    """``failover:(ssl://…:61617,…)?…``, with both addresses of each pair."""
+    """Return ``failover:(ssl://…:61617,…)?…``, with both addresses of each pair."""
     uris = [{"Fn::Join": [",", {"Fn::GetAtt": [logical(broker.name), "OpenWireEndpoints"]}]} for broker in entries]
     query = f"?{group.failover}" if group.failover else ""
     return {"Fn::Join": ["", ["failover:(", {"Fn::Join": [",", uris]}, f"){query}"]]}
 
 
 def _called_elsewhere(topology: Topology, region: str) -> list[Broker]:
-    """Brokers in other regions to which brokers of this region open links."""
+    """Return brokers in other regions to which brokers of this region open links."""
     called = (link.to for link in topology.links if link.opened_by.region == region != link.to.region)
     return [broker for broker in dict.fromkeys(called) if isinstance(broker, Broker)]
 
@@ -200,7 +206,7 @@ def _is_given(broker: Broker) -> Json:
 
 
 def _is_in_a_circle(topology: Topology, broker: Broker) -> bool:
-    """Whether links that are opened within its region lead back to it."""
+    """Return whether links that are opened within its region lead back to it."""
     reached: set[str] = set()
     waiting = [broker.name]
     while waiting:
@@ -212,7 +218,7 @@ def _is_in_a_circle(topology: Topology, broker: Broker) -> bool:
 
 
 def _require_distinct(topology: Topology) -> None:
-    """Names must differ in more than punctuation; a pair is one broker there, so both must be in the same region."""
+    """Require names that differ in more than punctuation, and pairs in one region, as a pair is one broker there."""
     names_by_resource: dict[str, str] = {}
     for broker in topology.brokers:
         earlier = names_by_resource.setdefault(logical(broker.name), broker.name)
@@ -232,7 +238,7 @@ def is_paired(topology: Topology, broker: AnyBroker) -> bool:
 
 
 def logical(name: str) -> str:
-    """The CloudFormation name of a resource: ``Broker1`` for ``broker-1``."""
+    """Return the CloudFormation name of a resource: ``Broker1`` for ``broker-1``."""
     return "".join(part[:1].upper() + part[1:] for part in name.replace("_", "-").replace(".", "-").split("-"))
 
 

@@ -98,7 +98,7 @@ class Broker(AnyBroker):
         require_distinct(subject, parts)
 
     def connector(self, protocol: str) -> TransportConnector:
-        """The connector for a protocol. Raises KeyError, which lists the valid protocols."""
+        """Return the connector for a protocol. Raises KeyError, which lists the valid protocols."""
         for connector in self.connectors:
             if connector.protocol == protocol:
                 return connector
@@ -136,16 +136,17 @@ class Broker(AnyBroker):
         return self.connector(protocol).called_by_clients
 
     def largest_frame_bytes(self, protocol: str) -> int | None:
-        """``max_frame_size_bytes`` of the protocol's transport connector."""
+        """Return ``max_frame_size_bytes`` of the protocol's transport connector."""
         return next(
             (connector.max_frame_size_bytes for connector in self.connectors if connector.protocol == protocol), None
         )
 
 
 def without_broker_path(broker: AnyBroker) -> AnyBroker:
-    """For topics: the plugin that stamps the path changes a message while it is being written to other subscribers.
+    """Return the broker for topics, without the plugin that stamps the path.
 
-    The written frame is then too short or too long, and that connection hangs (Classic 5.18.3).
+    The plugin changes a message while it is being written to other subscribers. The written frame is then too short or
+    too long, and that connection hangs (Classic 5.18.3).
     """
     assert isinstance(broker, Broker)  # a Classic topology has no other kind
     return changed(broker, trace_broker_path=False)

@@ -52,12 +52,15 @@ def routes(
 
 
 def _feeds(topic: str, queue: str) -> bool:
-    """``VirtualTopic.orders`` feeds ``Consumer.shop.VirtualTopic.orders``."""
+    """Return whether a topic feeds a queue: ``VirtualTopic.orders`` feeds ``Consumer.shop.VirtualTopic.orders``."""
     return matches(f"{VIRTUAL}.>", topic) and matches(f"{CONSUMER}.*.{topic}", queue)
 
 
 def _require_no_virtual_pattern(dialect: Dialect, address: ClientDestination) -> None:
-    """A consumer with wildcards also has a queue with exactly that name, which a virtual topic feeds."""
+    """Reject a consumer with wildcards that would also have a queue with exactly that name.
+
+    A virtual topic feeds this queue, too.
+    """
     for place in places(dialect, address, consumes=True):
         if place.startswith(f"{QUEUE}{CONSUMER}.") and is_pattern(place):
             raise ValueError(

@@ -20,7 +20,7 @@ DEMAND = "ActiveMQ.Advisory.Consumer."
 
 
 def missing(link: Link, ends: Mapping[str, LinkEnd]) -> tuple[str, ...]:
-    """One sentence per missing proof of a link; empty if the link is proven. ``ends``: by broker. Pure."""
+    """Return one sentence per missing proof of a link; empty if the link is proven. ``ends``: by broker. Pure."""
     if not isinstance(link, NetworkConnector):
         return ()
     opener, far = ends[link.opened_by.name], ends[link.to.name]

@@ -69,15 +69,15 @@ def broker_mbean(broker: str) -> str:
 
 
 def bridge_client_id(link: str, opened_by: str, token: str = "_") -> str:
-    """The client id that a link's opening broker uses to log in at the other end."""
+    """Return the client id that a link's opening broker uses to log in at the other end."""
     return token.join((link, opened_by, "outbound"))
 
 
 def started_connectors(agent: Jolokia) -> int:
-    """Number of transport connectors that the broker has started. Raises ManagementFailed while there are none.
+    """Return the number of transport connectors that the broker has started.
 
-    Connectors of 5.16 do not show whether they are started, so each counts once it has its port. Every version has an
-    attribute that finds them.
+    Raises ManagementFailed while there are none. Connectors of 5.16 do not show whether they are started, so each
+    counts once it has its port. Every version has an attribute that finds them.
     """
     connectors = f"{broker_mbean(agent.calls_itself)},connector=clientConnectors,connectorName=*"
     answers = agent.read(connectors, "Started", "StatisticsEnabled")
@@ -85,7 +85,7 @@ def started_connectors(agent: Jolokia) -> int:
 
 
 def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
-    """The broker's current figures, by one request. Raises ManagementFailed."""
+    """Return the broker's current figures, by one request. Raises ManagementFailed."""
     answers = agent.bulk(figure_requests(agent.calls_itself))
     try:
         return figures(agent.broker, answers, bridge_client_ids)
@@ -97,7 +97,7 @@ def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
 
 
 def end_of(agent: Jolokia) -> LinkEnd:
-    """The broker's data on its links, by one request; a broker that does not answer has a ``failure``."""
+    """Return the broker's data on its links, by one request; a broker that does not answer has a ``failure``."""
     try:
         return link_end(agent.broker, agent.bulk(end_requests(agent.broker)))
     except ManagementFailed as error:
@@ -146,14 +146,17 @@ def _with_unconfirmed(
 
 
 def _held_by(broker: str, bridge: Bridge, held: Mapping[str, int]) -> int:
-    """A bridge's client id at its broker is ``<link>_<other broker>_inbound_<this broker>``."""
+    """Return the number of messages held for a bridge.
+
+    A bridge's client id at its broker is ``<link>_<other broker>_inbound_<this broker>``.
+    """
     link = ".+?" if bridge.created_by_duplex else re.escape(bridge.connector)
     client_id = re.compile(rf"{link}(.+?){re.escape(bridge.remote_broker)}\1inbound\1{re.escape(broker)}")
     return sum(messages for name, messages in held.items() if client_id.fullmatch(name))
 
 
 def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
-    """The durable subscriptions of clients and links. Raises ManagementFailed."""
+    """Return the durable subscriptions of clients and links. Raises ManagementFailed."""
     mbeans = f"{broker_mbean(agent.calls_itself)},destinationType=Topic,{_CONSUMERS},consumerId=Durable*"
     attributes = ("ClientId", "SubscriptionName", "DestinationName", "Selector", "Active", "PendingQueueSize")
     (answer,) = agent.bulk([read(mbeans, *attributes)])
@@ -196,7 +199,7 @@ def link_end(broker: str, answers: Sequence[Answer]) -> LinkEnd:
 
 
 def _bridges_asked(mbean: str) -> tuple[Request, ...]:
-    """Requests for bridges that this broker opened, and for the far ends of duplex links."""
+    """Return requests for bridges that this broker opened, and for the far ends of duplex links."""
     attributes = ("RemoteBrokerName", "CreatedByDuplex", *BRIDGE_FIGURES.values())
     return tuple(
         read(f"{mbean},connector={kind},networkConnectorName=*,networkBridge=*", *attributes)
@@ -265,5 +268,5 @@ def restore_store_limit(agent: Jolokia, limit_bytes: int) -> None:
 
 
 def store_percent(agent: Jolokia) -> int:
-    """The percentage of the limit that is used; the store is full at 100. Raises ManagementFailed."""
+    """Return the percentage of the limit that is used; the store is full at 100. Raises ManagementFailed."""
     return int(agent.read(broker_mbean(agent.calls_itself), PERCENT)[PERCENT])

@@ -151,5 +151,5 @@ class NetworkConnector(Link):
         return self.carried_by if plain else ""
 
     def called(self, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
-        """The end of the link and its standby."""
+        """Return the end of the link and its standby."""
         return (self.to, *(broker for broker in brokers if broker.standby_of == self.to.name))

@@ -66,7 +66,7 @@ class ClassicQueries:
         return self._paired and bool(agent.read(broker_mbean(agent.calls_itself), "Slave")["Slave"])
 
     def figures(self, agent: Jolokia) -> Figures:
-        """Only heap figures for a waiting standby, because it has no others."""
+        """Return the broker's figures; for a waiting standby only heap figures, because it has no others."""
         if self.stands_by(agent):
             return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
         return self._names.figures(agent)
@@ -78,7 +78,7 @@ class ClassicQueries:
         return str(agent.read(broker_mbean(agent.calls_itself), "BrokerVersion")["BrokerVersion"])
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
-        """The MBean names of all client connections."""
+        """Return the MBean names of all client connections."""
         (answer,) = agent.bulk([connection_request(broker_mbean(agent.calls_itself))])
         return frozenset(of_clients(value_of(agent.broker, answer), self._names.client_ids))
 
@@ -88,6 +88,6 @@ class ClassicQueries:
 
 
 def classic_queries(topology: Topology, name: str) -> BrokerQueries:
-    """The queries for one broker of a topology. Raises KeyError if the topology does not have it."""
+    """Return the queries for one broker of a topology. Raises KeyError if the topology does not have it."""
     paired = len(on_one_store(topology, name)) > 1
     return ClassicQueries(topology.broker(name), LinkNames.in_topology(topology), paired=paired)

@@ -15,7 +15,10 @@ from topologies.management.queue_users import BrokerConsumer, QueueUsers
 
 
 def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[BrokerConsumer]:
-    """The consumers on ``queues``, by at most three requests. A consumer that disconnects in between is left out."""
+    """Return the consumers on ``queues``, by at most three requests.
+
+    A consumer that disconnects in between is left out.
+    """
     mbean = broker_mbean(agent.calls_itself)
     (answer,) = agent.bulk([read(f"{mbean},destinationType=Queue,destinationName=*", "Name", "Subscriptions")])
     listed = [
@@ -43,13 +46,13 @@ def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str])
 
 
 def _of_link(client_id: str, broker: str, brokers: Collection[str]) -> bool:
-    """Whether the id belongs to a bridge to another broker: ``<link>_<other broker>_inbound_<this broker>``."""
+    """Return whether the id belongs to a bridge to another broker: ``<link>_<other broker>_inbound_<this broker>``."""
     others = "|".join(map(re.escape, brokers))
     return bool(re.fullmatch(rf".+?(.+)(?:{others})\1inbound\1{re.escape(broker)}", client_id))
 
 
 def _addresses(agent: Jolokia, mbean: str) -> Mapping[str, str]:
-    """Remote addresses by client id."""
+    """Return remote addresses by client id."""
     views = f"{mbean},connector=clientConnectors,connectorName=*,connectionViewType=clientId,connectionName=*"
     (answer,) = agent.bulk([read(views, "ClientId", "RemoteAddress")])
     connections: Mapping[str, Any] = value_of(agent.broker, answer)

@@ -36,14 +36,20 @@ ADVISORIES = "ActiveMQ.Advisory.Consumer."
 
 
 def matches_any(patterns: Iterable[str], destination: str) -> bool:
-    """Whether one of the patterns, e.g. ``queue://orders.>``, matches e.g. ``queue://orders.eu``. Kinds must agree."""
+    """Return whether one of the patterns, e.g. ``queue://orders.>``, matches e.g. ``queue://orders.eu``.
+
+    The kinds must be equal.
+    """
     kind, _, name = destination.partition("://")
     split = (pattern.partition("://") for pattern in patterns)
     return any(kind == wanted and matches(pattern, name) for wanted, _, pattern in split)
 
 
 def is_advised(link: NetworkConnector, destination: str) -> bool:
-    """Whether the link listens for consumers of ``destination``, by its ``destination_filter`` or its included list."""
+    """Return whether the link listens for consumers of ``destination``.
+
+    This depends on its ``destination_filter``, or on its included list.
+    """
     if not link.destination_filter:
         dynamic = link.dynamically_included_destinations
         return not dynamic or matches_any(dynamic, destination)
@@ -69,9 +75,10 @@ class Direction:
 
 
 def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end: str, destination: str) -> bool:
-    """Whether a message to ``destination`` (``queue://NAME``, ``topic://NAME``) can get from one broker to the other.
+    """Return whether a message to ``destination`` can get from one broker to the other.
 
-    Neither broker is a standby: `Topology.reaches` substitutes the active broker.
+    ``destination``: ``queue://NAME`` or ``topic://NAME``. Neither broker is a standby: `Topology.reaches` substitutes
+    the active broker.
     """
     advised = {broker.name: broker.advisory_support for broker in brokers if isinstance(broker, Broker)}
     bridges = [link for link in links if isinstance(link, NetworkConnector)]
@@ -83,7 +90,7 @@ def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end
 
 
 def carries_all(brokers: Sequence[AnyBroker], links: Sequence[Link], destination: str) -> bool:
-    """Whether each link carries messages to ``destination`` on demand, so that only TTLs can stop them."""
+    """Return whether each link carries messages to ``destination`` on demand, so that only TTLs can stop them."""
     advised = {broker.name: broker.advisory_support for broker in brokers if isinstance(broker, Broker)}
     bridges = [link for link in links if isinstance(link, NetworkConnector)]
     return all(
@@ -105,7 +112,7 @@ def _is_static(link: NetworkConnector, destination: str) -> bool:
 
 
 def _permits(link: NetworkConnector, destination: str) -> bool:
-    """Whether the link may carry messages to ``destination``.
+    """Return whether the link may carry messages to ``destination``.
 
     Exclusion has precedence. A static or dynamic inclusion permits; without a dynamic list every other destination is
     permitted.
@@ -117,7 +124,7 @@ def _permits(link: NetworkConnector, destination: str) -> bool:
 
 
 def _subscribed_directions(directions: Sequence[Direction], consumer: str) -> Iterator[Direction]:
-    """The directions with a subscription at their sending end.
+    """Yield the directions with a subscription at their sending end.
 
     The subscription is static, or follows an announcement that came by another direction.
     """

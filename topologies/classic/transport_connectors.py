@@ -72,7 +72,10 @@ class TransportConnector:
             require_plain(subject, **{option: value})
 
     def _require_telling_clients(self) -> None:
-        """The other two have no effect without it: the broker would send clients an empty list."""
+        """Require ``update_cluster_clients`` for the two settings that have no effect without it.
+
+        The broker would send clients an empty list.
+        """
         if (
             self.rebalance_cluster_clients or self.update_cluster_clients_on_remove
         ) and not self.update_cluster_clients:

@@ -21,14 +21,14 @@ def classic_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
 
 
 def classic_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
-    """Warnings about settings that are valid, and sometimes intended."""
+    """Yield warnings about settings that are valid, and sometimes intended."""
     yield from _links_without_demand(links)
     yield from _wildcards(links)
     yield from _wildcards_of_policies(brokers)
 
 
 def _links_without_demand(links: Sequence[Link]) -> Iterator[str]:
-    """Links that never have demand: they learn of no consumers, and include no destinations statically."""
+    """Yield links that never have demand: they learn of no consumers, and include no destinations statically."""
     for link in links:
         if not isinstance(link, NetworkConnector) or link.statically_included_destinations:
             continue
@@ -70,7 +70,10 @@ def _wildcards(links: Sequence[Link]) -> Iterator[str]:
 
 
 def _told_apart(links: Sequence[Link]) -> Iterator[str]:
-    """A broker announces itself in only one way, so all links that discover it by multicast must look there."""
+    """Yield links that discover the same broker by different multicast discoveries.
+
+    A broker announces itself in only one way, so all links that discover it must look there.
+    """
     discoveries: dict[str, tuple[str, MulticastDiscovery]] = {}
     for link in links:
         if isinstance(link, NetworkConnector) and isinstance(link.discovery, MulticastDiscovery):

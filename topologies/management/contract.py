@@ -63,13 +63,13 @@ def named_figures(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> 
 
 
 def heap_figures(memory: Mapping[str, Any]) -> dict[str, int]:
-    """Heap metrics. ``memory``: the attributes of HEAP."""
+    """Return heap metrics. ``memory``: the attributes of HEAP."""
     usage = memory["HeapMemoryUsage"]
     return {"heap_used_bytes": int(usage["used"]), "heap_max_bytes": int(usage["max"])}
 
 
 def value_of(broker: str, answer: Answer) -> Any:
-    """The value; empty if a pattern matches no MBean. Raises ManagementFailed for any other error."""
+    """Return the value; empty if a pattern matches no MBean. Raises ManagementFailed for any other error."""
     if answer.status == NOT_FOUND and "*" in answer.mbean:
         return {}
     if answer.status != OK:
@@ -81,7 +81,7 @@ class ManagedBrokers(Protocol):
     """The part of a runtime that management needs (topologies.runtimes.contract.Runtime)."""
 
     def management(self, broker: str) -> ManagementEndpoint:
-        """The broker's endpoint. Raises ManagementFailed if it has none."""
+        """Return the broker's endpoint. Raises ManagementFailed if it has none."""
 
     def pid(self, broker: str) -> int | None: ...
     def log_path(self, broker: str) -> Path | None: ...
@@ -95,20 +95,20 @@ class BrokerQueries(Protocol):
         """(opener, far end) to link, for products whose far end does not know the link's name."""
 
     def serves(self, agent: Jolokia) -> bool:
-        """Whether it has started everything that clients connect to."""
+        """Return whether it has started everything that clients connect to."""
 
     def stands_by(self, agent: Jolokia) -> bool:
-        """Whether it waits as a standby and accepts no clients. It may also be true while a broker starts."""
+        """Return whether it waits as a standby and accepts no clients. It may also be true while a broker starts."""
 
     def figures(self, agent: Jolokia) -> Figures: ...
     def names(self, agent: Jolokia) -> list[str]:
-        """The names of the brokers behind an agent; one of them should be this broker."""
+        """Return the names of the brokers behind an agent; one of them should be this broker."""
 
     def version(self, agent: Jolokia) -> str:
-        """The broker's version; '' if it has no management interface."""
+        """Return the broker's version; '' if it has no management interface."""
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
-        """An identifier for each client connection; connections of other brokers' links are left out."""
+        """Return an identifier for each client connection; connections of other brokers' links are left out."""
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:
         """End these connections from `connected`. Connections that are already closed are ignored."""
@@ -192,20 +192,23 @@ class ProductManagement:
 
 
 def management_of(topology: Topology) -> ProductManagement:
-    """The management interface of the topology's product."""
+    """Return the management interface of the topology's product."""
     management = topology.product.management
     assert isinstance(management, ProductManagement), f"product {topology.product.name!r} has no management"
     return management
 
 
 def on_one_store(topology: Topology, name: str) -> tuple[str, ...]:
-    """The brokers that can replace each other: the active, then its standbys. Raises KeyError for an unknown broker."""
+    """Return the brokers that can replace each other: the active broker, then its standbys.
+
+    Raises KeyError for an unknown broker.
+    """
     active = topology.broker(name).active
     return (active, *(broker.name for broker in topology.brokers if broker.standby_of == active))
 
 
 def queries_of(topology: Topology, name: str) -> BrokerQueries:
-    """The queries for one broker of a topology. Raises KeyError if the topology does not have it."""
+    """Return the queries for one broker of a topology. Raises KeyError if the topology does not have it."""
     return management_of(topology).queries(topology, name)
 
 

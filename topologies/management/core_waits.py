@@ -30,7 +30,10 @@ class CoreWaits:
         self._total_ns = 0
 
     def total_ns(self) -> int | None:
-        """The total; None if the process is gone or has too many threads, or if the system does not count waits."""
+        """Return the total.
+
+        None if the process is gone or has too many threads, or if the system does not count waits.
+        """
         try:
             threads = os.listdir(self._tasks)  # noqa: PTH208 - names alone, a hundred per second and broker
         except OSError:
@@ -55,12 +58,15 @@ def _tasks_of(pid: int) -> str:
 
 
 def _grown(before_ns: int, now_ns: int) -> int:
-    """A thread with a smaller wait than before is a new thread that has the number of an ended thread."""
+    """Return the growth of a thread's wait.
+
+    A thread with a smaller wait than before is a new thread that has the number of an ended thread.
+    """
     return now_ns - before_ns if now_ns >= before_ns else now_ns
 
 
 def _waited_ns(path: str) -> int | None:
-    """The wait of a thread; None if it has ended, or if the kernel does not count waits."""
+    """Return the wait of a thread; None if it has ended, or if the kernel does not count waits."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:

@@ -55,7 +55,7 @@ def write(mbean: str, attribute: str, value: object) -> Request:
 
 
 def object_name(name: str) -> dict[str, str]:
-    """The key properties of an MBean's name. Brokers do not allow commas or equals signs in them.
+    """Return the key properties of an MBean's name. Brokers do not allow commas or equals signs in them.
 
     ``org.apache.activemq:type=Broker,brokerName=b`` gives ``{"type": "Broker", "brokerName": "b"}``.
     """
@@ -97,11 +97,14 @@ class Jolokia:
         return [_answer(request, answer) for request, answer in zip(requests_, answers, strict=True)]
 
     def read(self, mbean: str, *attributes: str) -> Any:
-        """The attributes by name (by MBean and name, for a pattern). Raises ManagementFailed, also if none exists."""
+        """Return the attributes by name; for a pattern, by MBean and name.
+
+        Raises ManagementFailed, also if none exists.
+        """
         return self._single(read(mbean, *attributes))
 
     def search(self, mbean: str) -> list[str]:
-        """Names of the matching MBeans; empty if none matches."""
+        """Return the names of the matching MBeans; empty if none matches."""
         return list(self._single(search(mbean)))
 
     def execute(self, mbean: str, operation: str, *arguments: object) -> Any:
@@ -148,7 +151,7 @@ def _origin(url: str) -> str:
 
 
 def _origin_is_rejected(answers: Any) -> bool:
-    """Whether a web console rejects requests from this origin. The HTTP status is 200 even then."""
+    """Return whether a web console rejects requests from this origin. The HTTP status is 200 even then."""
     return isinstance(answers, dict) and bool(ORIGIN_REJECTED.search(str(answers.get("error", ""))))
 
 

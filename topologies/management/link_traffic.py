@@ -140,7 +140,7 @@ def whole_run_rows(carried: Mapping[str, Counted], clock: Callable[[], int] = ti
 
 
 def round_trips(proxies: Proxies, links: Iterable[Link]) -> tuple[dict[str, RoundTrip], list[str]]:
-    """The round trips by link, and one sentence for each link without an answer.
+    """Return the round trips by link, and one sentence for each link without an answer.
 
     All links are measured at the same time.
     """
@@ -179,7 +179,7 @@ def round_trip_rows(trips: Mapping[str, RoundTrip], clock: Callable[[], int] = t
 
 
 def describe(trips: Mapping[str, RoundTrip]) -> str:
-    """One line for all links; ``trips`` must not be empty."""
+    """Return one line for all links; ``trips`` must not be empty."""
     medians_ms = sorted(trip.median_ns / 1e6 for trip in trips.values())
     span = f"{medians_ms[0]:.1f}" + (f" to {medians_ms[-1]:.1f}" if len(medians_ms) > 1 else "")
     return f"round trips over links measured: {len(medians_ms)}, of {span} ms"

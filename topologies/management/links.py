@@ -93,7 +93,7 @@ def hold_back(runtime: ManagedBrokers, topology: Topology, names: Collection[str
 
 
 def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[UnprovenLink]:
-    """The ``links`` that are not proven now. Raises ManagementFailed for a broker without an agent."""
+    """Return the ``links`` that are not proven now. Raises ManagementFailed for a broker without an agent."""
     management = management_of(topology)
     ends = _ends(runtime, topology, links, management.link_end)
     return doubtful(links, ends, management.missing)
@@ -102,7 +102,7 @@ def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link])
 def doubtful(
     links: Sequence[Link], ends: Mapping[str, AnEnd], missing: Callable[[Link, Mapping[str, AnEnd]], tuple[str, ...]]
 ) -> list[UnprovenLink]:
-    """The links that their ends, by broker, do not prove. Pure."""
+    """Return the links that their ends, by broker, do not prove. Pure."""
     return [UnprovenLink(link, why) for link in links if (why := missing(link, ends))]
 
 
@@ -116,7 +116,7 @@ def start_links(runtime: ManagedBrokers, topology: Topology, links: Iterable[Lin
 
 
 def _at_ends(links: Iterable[Link]) -> dict[str, None]:
-    """The brokers at the ends of links, in the order of the links. Brokers without an agent are left out."""
+    """Return the brokers at the ends of links, in the order of the links. Brokers without an agent are left out."""
     ends = (end for link in links for end in (link.opened_by, link.to))
     return dict.fromkeys(end.name for end in ends if end.has_agent)
 
@@ -134,7 +134,7 @@ def _without_management(runtime: ManagedBrokers, links: Iterable[Link]) -> list[
 def _ends(
     runtime: ManagedBrokers, topology: Topology, links: Iterable[Link], end: Callable[[Jolokia], AnEnd]
 ) -> dict[str, AnEnd]:
-    """The current data of each broker at an end of a link.
+    """Return the current data of each broker at an end of a link.
 
     For a pair: the broker that serves, or the active broker if none does.
     """
@@ -147,9 +147,9 @@ def _ends(
     return ends
 
 
-def give_up_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
-    """The last text by which the opener of a link logged that it makes no more attempts, by the link's name."""
-    if (pattern := management_of(topology).give_up_pattern) is None:
+def given_up(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
+    """Return the last log entry in which the opener of a link stops its attempts, by the link's name."""
+    if (pattern := management_of(topology).gave_up) is None:
         return {}
     text_of = cache(lambda opener: "\n".join(log_of(runtime.log_path(opener))))
     found = {link.name: pattern(link.name).findall(text_of(link.opened_by.name)) for link in links}
@@ -175,7 +175,7 @@ def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: Managed
 
 
 def _unread(doubts: Sequence[UnprovenLink], runtime: ManagedBrokers) -> list[str]:
-    """Which logs to check by hand: logs of brokers that we did not start cannot be read here."""
+    """Return which logs to check by hand: logs of brokers that we did not start cannot be read here."""
     ends = dict.fromkeys(name for doubt in doubts for name in (doubt.link.opened_by.name, doubt.link.to.name))
     if unread := [broker for broker in ends if runtime.log_path(broker) is None]:
         return [
@@ -186,7 +186,7 @@ def _unread(doubts: Sequence[UnprovenLink], runtime: ManagedBrokers) -> list[str
 
 
 def relevant(log: Sequence[str], link: Link) -> list[str]:
-    """The last log lines that name the link or report a problem of a bridge, without duplicates. Pure."""
+    """Return the last log lines that name the link or report a problem of a bridge, without duplicates. Pure."""
     about = (link.name, "bridge", "Network connection", "Security")
     lines = [line for line in log if any(word in line for word in about) and any(sign in line for sign in TELLING)]
     named = [line for line in lines if link.name in line]

@@ -19,7 +19,7 @@ class BrokerConsumer:
     address: str
 
     def __str__(self) -> str:
-        """Text for a sentence. The client id is escaped, because clients choose it."""
+        """Return text for a sentence. The client id is escaped, because clients choose it."""
         return f"{self.client_id!a}{f' at {self.address}' if self.address else ''}"
 
 

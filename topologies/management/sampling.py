@@ -55,14 +55,14 @@ class SampleSink(Protocol):
 
 
 def sample(agent: Jolokia, queries: BrokerQueries, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
-    """A broker's rows, timed half-way between request and answer. Raises ManagementFailed."""
+    """Return a broker's rows, timed half-way between request and answer. Raises ManagementFailed."""
     asked_ns = clock()
     figures = queries.figures(agent)
     return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, queries.duplex))
 
 
 def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, str], str]) -> Iterator[Row]:
-    """A broker's figures as rows. A bridge is named ``link|remote broker`` at both ends."""
+    """Yield a broker's figures as rows. A bridge is named ``link|remote broker`` at both ends."""
     for metric, value in figures.broker.items():
         yield Row(broker, at_ns, "broker", "", metric, value)
     for queue, metrics in figures.queues.items():
@@ -76,7 +76,7 @@ def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, s
 
 
 def process_rows(broker: str, pid: int, object: str = "") -> list[Row]:
-    """CPU time since the start, memory and threads of a process; empty once the process is gone."""
+    """Return CPU time since the start, memory and threads of a process; empty once the process is gone."""
     try:
         process = psutil.Process(pid)
         with process.oneshot():
@@ -89,7 +89,7 @@ def process_rows(broker: str, pid: int, object: str = "") -> list[Row]:
 
 
 def core_wait_rows(broker: str, waits: CoreWaits, object: str = "") -> list[Row]:
-    """How long a process's threads waited for a core since its start; empty if that cannot be determined."""
+    """Return how long a process's threads waited for a core since its start; empty if that cannot be determined."""
     waited_ns = waits.total_ns()
     if waited_ns is None:
         return []
@@ -97,7 +97,7 @@ def core_wait_rows(broker: str, waits: CoreWaits, object: str = "") -> list[Row]
 
 
 def machine_rows() -> list[Row]:
-    """CPU time of all cores since boot: busy, and stolen by the host of a virtual machine; load in thousandths."""
+    """Return CPU time of all cores since boot: busy, and stolen by a virtual machine's host; load in thousandths."""
     at_ns, times = time.perf_counter_ns(), psutil.cpu_times()._asdict()
     busy_s = sum(seconds for state, seconds in times.items() if state not in IDLE)
     metrics = {
@@ -120,7 +120,7 @@ class Sampler:
         process: str,
         period_s: float = PERIOD_S,
     ) -> None:
-        """``process``: the load generator's name in the rows."""
+        """Prepare the samples of all brokers. ``process``: the load generator's name in the rows."""
         self._runtime, self._sink, self._process, self._period_s = runtime, sink, process, period_s
         self._brokers = [broker.name for broker in topology.brokers]
         self._queries = queries_by_broker(topology)

@@ -79,12 +79,12 @@ class AnyBroker:
         return False
 
     def client_scheme(self, protocol: str) -> str:
-        """The scheme of clients' URIs. Raises KeyError for a protocol that the broker does not speak."""
+        """Return the scheme of clients' URIs. Raises KeyError for a protocol that the broker does not speak."""
         self.listener(protocol)
         return "tcp" if protocol in ("openwire", "core") else protocol
 
     def largest_frame_bytes(self, protocol: str) -> int | None:
-        """The message size at which the broker closes a client's connection; None without a limit."""
+        """Return the message size at which the broker closes a client's connection; None without a limit."""
         return None
 
     def require_spoken(self, protocol: str) -> None:
@@ -94,7 +94,7 @@ class AnyBroker:
             raise KeyError(f"broker {self.name!r} does not speak {protocol!r} to clients; it speaks {protocols}")
 
     def listener(self, protocol: str) -> str:
-        """The entry of `protocols` with the port for clients of this protocol.
+        """Return the entry of `protocols` with the port for clients of this protocol.
 
         Raises KeyError, which lists the valid protocols.
         """

@@ -31,10 +31,10 @@ class ClientGroup:
             )
 
     def failover_uri(self, uris: Mapping[str, str]) -> str:
-        """``failover:(stomp://127.0.0.1:40123,…)?randomize=true``. ``uris``: an endpoint's URI by broker name."""
+        """Return ``failover:(stomp://127.0.0.1:40123,…)?randomize=true``. ``uris``: endpoints by broker name."""
         query = f"?{self.failover}" if self.failover else ""
         return f"failover:({','.join(uris[broker.name] for broker in self.enter_at)}){query}"
 
     def failover_uri_by_name(self, protocol: str) -> str:
-        """The failover URI with broker names in place of hosts, for people: ``failover:(stomp://broker-1,…)?…``."""
+        """Return the failover URI for people, with broker names as hosts: ``failover:(stomp://broker-1,…)?…``."""
         return self.failover_uri({broker.name: f"{protocol}://{broker.name}" for broker in self.enter_at})

@@ -45,7 +45,7 @@ class Dialect:
     feeds: Callable[[str, str], bool] = lambda topic, queue: False
 
     def rest_of(self, protocol: str) -> str:
-        """The wildcard for any number of levels; brokers that do not know the protocol reject its clients anyway."""
+        """Return the wildcard for any number of levels. Brokers reject clients of protocols that they do not know."""
         return self.rest.get(protocol, next(iter(self.rest.values())))
 
 
@@ -97,7 +97,7 @@ def _require_distinct(destination: str, copies: Sequence[Copy]) -> None:
 
 
 def places(dialect: Dialect, address: ClientDestination, *, consumes: bool) -> tuple[str, ...]:
-    """The ``queue://NAME`` and ``topic://NAME`` of a destination; for a consumer these may be patterns.
+    """Return the ``queue://NAME`` and ``topic://NAME`` of a destination; for a consumer these may be patterns.
 
     Raises ValueError for text that is not understood.
     """
@@ -185,7 +185,7 @@ def _require_pattern(subject: str, dialect: Dialect, protocol: str, place: str) 
 
 
 def is_pattern(place: str) -> bool:
-    """Whether a consumer's place has wildcards: ``*`` for one level, ``>`` for all following levels."""
+    """Return whether a consumer's place has wildcards: ``*`` for one level, ``>`` for all following levels."""
     return any(level in ("*", ">") for level in _split(place)[1].split("."))
 
 
@@ -201,6 +201,6 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def _split(place: str) -> tuple[str, str]:
-    """The kind, including ``://``, and the name."""
+    """Return the kind, including ``://``, and the name."""
     kind, separator, name = place.partition("://")
     return f"{kind}{separator}", name

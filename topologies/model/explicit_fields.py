@@ -14,12 +14,12 @@ Written = Callable[[object, str], bool]
 
 
 def mark_stated(value: object, fields: Iterable[str]) -> None:
-    """Mark ``fields`` of a frozen value as stated. Equality is not affected: equal values stay equal."""
+    """Mark ``fields`` of a frozen value as explicit. Equality is not affected: equal values stay equal."""
     object.__setattr__(value, _STATED, _marked(value) | frozenset(fields))
 
 
 def mark_stated_below(value: object, fields: Collection[str], stop: type | tuple[type, ...] = ()) -> None:
-    """Mark ``fields`` as stated in a frozen value and, recursively, in the values of the fields.
+    """Mark ``fields`` as explicit in a frozen value and, recursively, in the values of its fields.
 
     Values of the types in ``stop`` are left unchanged.
     """
@@ -31,24 +31,27 @@ def mark_stated_below(value: object, fields: Collection[str], stop: type | tuple
 
 
 def changed(value: Value, **changes: Any) -> Value:
-    """`dataclasses.replace`, but it keeps existing marks, and marks the changed fields as stated."""
+    """Copy a value with changed fields, like `dataclasses.replace`.
+
+    The copy keeps existing marks, and the changed fields are marked as explicit.
+    """
     copy = dataclasses.replace(value, **changes)  # type: ignore[type-var]
     mark_stated(copy, _marked(value) | changes.keys())
     return copy
 
 
 def is_stated(value: object, field: str) -> bool:
-    """Whether the field was stated, or differs from the class's default."""
+    """Return whether the field was set explicitly, or differs from the class's default."""
     return field in _marked(value) or getattr(value, field) != _default(type(value), field)
 
 
 def every_field(value: object, field: str) -> bool:
-    """A `Written` that includes all defaults."""
+    """Include every field, as a `Written`."""
     return True
 
 
 def stated_or(needed: Mapping[type, Collection[str]]) -> Written:
-    """A `Written` that omits defaults. ``needed``: fields that are always written."""
+    """Return a `Written` that omits defaults. ``needed``: fields that are always written."""
     return lambda value, field: field in needed.get(type(value), ()) or is_stated(value, field)
 
 

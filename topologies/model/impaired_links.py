@@ -55,7 +55,7 @@ def _read(part: str, settings: str) -> Impairment:
 
 
 def links_meant(topology: Topology, selector: str) -> list[Link]:
-    """The links that ``selector`` matches, at least one. Raises `TopologyInvalid`."""
+    """Return the links that ``selector`` matches, at least one. Raises `TopologyInvalid`."""
     if not topology.links:
         raise TopologyInvalid(
             f"{selector!r}: topology {topology.name!r} has no links; choose a topology with links, or name none"
@@ -99,7 +99,7 @@ def _between_regions(topology: Topology) -> list[Link]:
 
 
 def _places(topology: Topology) -> dict[str, set[str]]:
-    """Broker and region names that can be used, each with its brokers. A broker's name takes precedence."""
+    """Return broker and region names that can be used, each with its brokers. A broker's name takes precedence."""
     places: dict[str, set[str]] = {}
     for broker in topology.brokers:
         if broker.region:

@@ -83,7 +83,7 @@ class Launch:
 
 
 def jvm(launch: Launch, folders: BrokerFolders, agent_file: Path) -> list[str]:
-    """Java and the options for every broker's JVM. ``agent_file``: see `agent_properties`."""
+    """Return Java and the options for every broker's JVM. ``agent_file``: see `agent_properties`."""
     return [
         str(launch.java),
         *launch.heap_and_options,
@@ -95,19 +95,22 @@ def jvm(launch: Launch, folders: BrokerFolders, agent_file: Path) -> list[str]:
 
 
 def properties(values: Mapping[str, str]) -> str:
-    """A Java properties file of values without line breaks and backslashes."""
+    """Return the text of a Java properties file. Values must not have line breaks or backslashes."""
     return "".join(f"{key}={value}\n" for key, value in values.items())
 
 
 def environment(inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a broker: ours, without the variables of Java and of the brokers' own scripts."""
+    """Return the environment of a broker: ours, without the variables of Java and of the brokers' own scripts."""
     return {
         name: value for name, value in for_java(inherited).items() if not name.startswith(("ACTIVEMQ_", "ARTEMIS_"))
     }
 
 
 def agent_properties(endpoint: ManagementEndpoint) -> str:
-    """The configuration of the Jolokia agent at ``endpoint``. It has the password, so write it to a private file."""
+    """Return the configuration of the Jolokia agent at ``endpoint``.
+
+    It has the password, so write it to a private file.
+    """
     url = urlsplit(endpoint.url)
     return properties(
         {
@@ -183,11 +186,11 @@ class Executables:
     """The programs of brokers that do not run in a JVM; by default there are none."""
 
     def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
-        """The program for each broker, by name. ``topology``: the topology's name. Raises UserError."""
+        """Return the program for each broker, by name. ``topology``: the topology's name. Raises UserError."""
         return {}
 
     def versions(self, executables: Mapping[str, Path]) -> dict[str, str]:
-        """Raises UserError."""
+        """Return the versions of the programs, by product. Raises UserError."""
         return {}
 
     def command(self, executable: Path, folders: BrokerFolders) -> list[str]:

@@ -112,9 +112,9 @@ class Link:
         return self.carried_by
 
     def called(self, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
-        """The ``brokers`` that the link may connect to, its end first."""
+        """Return the ``brokers`` that the link may connect to, its end first."""
         return (self.to,)
 
     def between(self, opened_by: AnyBroker, to: AnyBroker) -> "Link":
-        """A link with the same settings between two other brokers."""
+        """Return a link with the same settings between two other brokers."""
         return changed(self, name="", opened_by=opened_by, to=to)

@@ -41,13 +41,13 @@ class Path:
 
 
 def count_by_links(paths: Iterable[Path]) -> tuple[int, ...]:
-    """The number of paths that cross 0, 1, 2, … links; each pair of brokers counts once."""
+    """Return the number of paths that cross 0, 1, 2, … links; each pair of brokers counts once."""
     crossed = Counter({(path.begin, path.end): path.hops for path in paths}.values())
     return tuple(crossed[links] for links in range(max(crossed, default=-1) + 1))
 
 
 def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[str, str], Path]:
-    """The shortest path of a message for each (producer's broker, consumer's broker) with a path."""
+    """Return the shortest path of a message for each (producer's broker, consumer's broker) with a path."""
     names, all_links = tuple(brokers), tuple(links)
     if not all(link.limits.keys() >= TTLS for link in all_links):
         return {pair: path for name in names for pair, path in _paths_by_clusters(name, all_links)}
@@ -64,7 +64,7 @@ def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[
 
 
 def connected_pairs(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:
-    """Every (from, to) that the links would connect without TTLs."""
+    """Return every (from, to) that the links would connect without TTLs."""
     following = _following(links)
     return {(start, end) for start in brokers for end in _downstream(start, following)}
 
@@ -104,9 +104,10 @@ def _counted(link: Link, cluster: str, crossed: int) -> tuple[str, int]:
 
 
 def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Link, int]]:
-    """("message_ttl", "consumer_ttl" or "max_hops", link, needed value) for every limit that blocks the shortest path.
+    """Return every limit that blocks the shortest path, as (field, link, needed value).
 
-    Call it only if no path exists, as a path longer than the shortest may be open. Empty if no links lead there.
+    ``field``: "message_ttl", "consumer_ttl" or "max_hops". Call it only if no path exists, as a path longer than the
+    shortest may be open. Empty if no links lead there.
     """
     shortest = _fewest(begin, end, tuple(links))
     limits, cluster, hops = [], "", 0
@@ -120,7 +121,7 @@ def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Lin
 
 
 def _fewest(begin: str, end: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
-    """The links of the shortest path, ignoring TTLs."""
+    """Return the links of the shortest path, ignoring TTLs."""
     ways: dict[str, tuple[Link, ...]] = {begin: ()}
     waiting = deque([begin])
     while waiting and end not in ways:
@@ -134,7 +135,7 @@ def _fewest(begin: str, end: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
 
 
 def _most_hops(brokers: int, links: tuple[Link, ...]) -> int:
-    """The greatest length of any path: a longer path would revisit a broker, or exceed every TTL."""
+    """Return the greatest length of any path: a longer path would revisit a broker, or exceed every TTL."""
     ttls = [brokers - 1]
     for field in ("message_ttl", "consumer_ttl"):
         limits = [getattr(link, field) for link in links]
@@ -143,14 +144,14 @@ def _most_hops(brokers: int, links: tuple[Link, ...]) -> int:
 
 
 def _lets_pass(link: Link, crossed: int, hops: int) -> bool:
-    """Whether ``link`` can follow ``crossed`` other links on a path of ``hops``."""
+    """Return whether ``link`` can follow ``crossed`` other links on a path of ``hops``."""
     message = link.message_ttl == UNLIMITED or crossed < link.message_ttl
     demand = link.consumer_ttl == UNLIMITED or hops - 1 - crossed < link.consumer_ttl
     return message and demand
 
 
 def _following(links: Iterable[Link]) -> dict[str, list[str]]:
-    """Each broker with the brokers that its messages can reach next."""
+    """Return each broker with the brokers that its messages can reach next."""
     following: dict[str, list[str]] = {}
     for link in links:
         for source, target in link.directions:
@@ -159,7 +160,7 @@ def _following(links: Iterable[Link]) -> dict[str, list[str]]:
 
 
 def _routes(start: str, steps: list[dict[str, list[str]]]) -> Iterator[tuple[str, ...]]:
-    """One route from ``start`` to each broker that is exactly ``steps`` away."""
+    """Yield one route from ``start`` to each broker that is exactly ``len(steps)`` links away."""
     frontier: dict[str, tuple[str, ...]] = {start: (start,)}
     for following in steps:
         reached: dict[str, tuple[str, ...]] = {}

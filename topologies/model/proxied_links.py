@@ -63,7 +63,7 @@ def cluster_connections(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> 
 
 
 def repeated_connections(links: Iterable[Link]) -> Iterator[tuple[Link, Link]]:
-    """Pairs of cluster links that join the same two brokers, and so share their connectors."""
+    """Yield pairs of cluster links that join the same two brokers, and so share their connectors."""
     link_by_ends: dict[frozenset[str], Link] = {}
     for link in links:
         if link.cluster_name:
@@ -73,7 +73,7 @@ def repeated_connections(links: Iterable[Link]) -> Iterator[tuple[Link, Link]]:
 
 
 def no_shared_proxies(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> str:
-    """Why a shared proxy per member cannot apply all impairments, with the next step; '' if it can.
+    """Return why a shared proxy per member cannot apply all impairments, with the next step; '' if it can.
 
     This applies to containers, where callers cannot be distinguished.
     """
@@ -102,13 +102,13 @@ def _pair(active: AnyBroker, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, .
 
 
 def proxied(links: Iterable[Link]) -> tuple[Link, ...]:
-    """All links if at least one has an impairment; otherwise none."""
+    """Return all links if at least one has an impairment; otherwise none."""
     every = tuple(links)
     return every if any(link.impairment is not None for link in every) else ()
 
 
 def impairment_problems(links: Iterable[Link]) -> Iterator[str]:
-    """Why the impairments of links cannot be applied."""
+    """Yield why the impairments of links cannot be applied."""
     for link, duplicate in repeated_connections(proxied(links)):
         yield (
             f"links {link.name!r} and {duplicate.name!r} both join {link.opened_by.name!r} and {link.to.name!r}, each"

@@ -12,7 +12,7 @@ Version = tuple[int, ...]
 
 
 def is_before(version: str, than: Version) -> bool:
-    """Whether e.g. ``5.16.6`` is before (5, 17). False if it does not begin with a number: it may be the newest."""
+    """Return whether e.g. ``5.16.6`` is before (5, 17). False if it begins with no number: it may be the newest."""
     numbers = re.match(r"\d+(\.\d+)*", version)
     return numbers is not None and tuple(map(int, numbers[0].split("."))) < than
 
@@ -39,18 +39,18 @@ class Site:
     unset_defaults: bool = False
 
     def port(self, broker: str, protocol: str) -> int:
-        """The port. Raises KeyError, which names the broker and the protocol."""
+        """Return the port. Raises KeyError, which names the broker and the protocol."""
         try:
             return self.ports[broker, protocol]
         except KeyError:
             raise KeyError(f"the site has no port for {protocol} on broker {broker!r}") from None
 
     def address(self, broker: str, protocol: str) -> str:
-        """``host:port`` at which other brokers reach this one."""
+        """Return ``host:port`` at which other brokers reach this one."""
         return f"{self.hosts.get(broker, self.bind_host)}:{self.port(broker, protocol)}"
 
     def address_for(self, link: str, broker: str, protocol: str) -> str:
-        """``host:port`` at which a link connects to one of the brokers that it may call."""
+        """Return ``host:port`` at which a link connects to one of the brokers that it may call."""
         return self.link_addresses.get((link, broker)) or self.address(broker, protocol)
 
 

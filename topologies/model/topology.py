@@ -116,14 +116,14 @@ class Topology:
         )
 
     def broker(self, name: str) -> AnyBroker:
-        """The broker with this name. Raises KeyError, which lists the brokers."""
+        """Return the broker with this name. Raises KeyError, which lists the brokers."""
         for broker in self.brokers:
             if broker.name == name:
                 return broker
         raise KeyError(f"topology {self.name!r} has no broker {name!r}; it has {_names(self.brokers)}")
 
     def group(self, name: str) -> ClientGroup:
-        """The client group with this name. Raises KeyError, which lists the groups."""
+        """Return the client group with this name. Raises KeyError, which lists the groups."""
         for group in self.groups:
             if group.name == name:
                 return group
@@ -133,11 +133,11 @@ class Topology:
         )
 
     def opened_by(self, broker: str) -> tuple[Link, ...]:
-        """The links that this broker opens, in their order."""
+        """Return the links that this broker opens, in the topology's order."""
         return tuple(link for link in self.links if link.opened_by.name == broker)
 
     def reaches(self, producer: str, consumer: str, destination: str) -> bool:
-        """Whether a message to ``queue://NAME`` or ``topic://NAME`` can get from one broker to another, by name.
+        """Return whether a message to ``queue://NAME`` or ``topic://NAME`` can get from one broker to another, by name.
 
         This is a prediction: the product's ``reachability.py`` lists its rules. Raises KeyError for an unknown broker,
         and `TopologyInvalid` for an invalid destination.
@@ -148,20 +148,23 @@ class Topology:
         return self.product.reaches(self.brokers, self.links, active_at_begin, active_at_end, destination)
 
     def stopped(self, paths: Iterable[Path], destination: str) -> tuple[Path, ...]:
-        """The ``paths`` that a message to ``destination`` cannot take: by prediction, their links do not carry it."""
+        """Return the ``paths`` that a message to ``destination`` cannot take.
+
+        By prediction, their links do not carry it.
+        """
         if self.product.carries_all(self.brokers, self.links, destination):
             return ()  # otherwise each of the thousands of pairs in a large mesh would be checked
         return tuple(path for path in paths if not self.reaches(path.begin, path.end, destination))
 
     def paths(self) -> dict[tuple[str, str], Path]:
-        """The shortest path for every (producer's broker, consumer's broker) that links and TTLs connect.
+        """Return the shortest path for every (producer's broker, consumer's broker) that links and TTLs connect.
 
         Standbys have no separate paths: a standby that takes over has the active broker's paths.
         """
         return shortest_paths((broker.name for broker in active(self.brokers)), self.links)
 
     def paths_between(self, producers: str, consumers: str) -> tuple[Path, ...]:
-        """The paths that clients of two groups may use, by group name, in the order of the listed brokers."""
+        """Return the paths that clients of two groups may use, by group name, in the order of the listed brokers."""
         paths = self.paths()
         begins, ends = self.group(producers).enter_at, self.group(consumers).enter_at
         pairs = ((begin.name, end.name) for begin in begins for end in ends)
@@ -185,7 +188,7 @@ def opened_by_joining(topology: Topology, joining: Collection[str]) -> Topology:
 
 
 def present_links(topology: Topology, absent: Collection[str]) -> tuple[Link, ...]:
-    """The links between brokers that are not ``absent`` (names). Pure."""
+    """Return the links between brokers that are not ``absent`` (names). Pure."""
     return tuple(link for link in topology.links if not {link.opened_by.name, link.to.name} & {*absent})
 
 
@@ -195,7 +198,7 @@ def _is_opened_to_one(link: Link, joining: Collection[str]) -> bool:
 
 
 def _turned(link: Link) -> Link:
-    """A link with its opener and its end swapped; it keeps its name if one was given."""
+    """Return a link with its opener and its end swapped; it keeps its name if one was given."""
     turned = link.between(link.to, link.opened_by)
     is_named = link.name != link.between(link.opened_by, link.to).name
     return changed(turned, name=link.name) if is_named else turned

@@ -38,12 +38,12 @@ class Trust:
         return trust
 
     def context(self) -> ssl.SSLContext:
-        """An SSL context for clients. Raises SSLError if ``pem`` has no certificate."""
+        """Return an SSL context for clients. Raises SSLError if ``pem`` has no certificate."""
         return ssl.create_default_context(cadata=self.pem or None)
 
 
-def explain_untrusted(error: BaseException) -> str:
-    """The cause of a failed handshake, and the next step; '' if the cause is not a certificate."""
+def untrusted(error: BaseException) -> str:
+    """Return the cause of a failed handshake, and the next step; '' if the cause is not a certificate."""
     certificate_error = _certificate_error(error)
     if certificate_error is None:
         return ""

@@ -21,7 +21,7 @@ MOST_TOLD = 4
 def kind_problems(
     product: str, brokers: Brokers, links: Links, of_brokers: Iterable[type], of_links: Iterable[type]
 ) -> Iterator[str]:
-    """Parts that belong to another product."""
+    """Yield a sentence for each broker or link of another product."""
     for part_name, parts, kinds in (("broker", brokers, tuple(of_brokers)), ("link", links, tuple(of_links))):
         for part in parts:
             if not isinstance(part, kinds):
@@ -33,13 +33,13 @@ def kind_problems(
 
 
 def part_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
-    """Problems of the parts themselves, regardless of paths."""
+    """Yield the problems of brokers, links and groups themselves, regardless of paths."""
     yield from (*_brokers(brokers), *_standbys(brokers), *_links(brokers, links), *_groups(brokers, groups))
     yield from _users(brokers, links)
 
 
 def reach_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
-    """A problem if no message gets from producers to consumers. Call it only if the parts have no problems."""
+    """Yield a problem if no message gets from producers to consumers. Call it only if there are no other problems."""
     needed = tuple(_needed(groups))
     names = tuple(broker.name for broker in brokers)
     paths = shortest_paths(names, links)
@@ -61,12 +61,12 @@ def reach_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[s
 
 
 def reach_warnings(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
-    """Consumers that some producers do not reach. This is allowed, and sometimes intended."""
+    """Yield the consumers that some producers do not reach. This is allowed, and sometimes intended."""
     return unreachable_pairs(_needed(groups), brokers, links)
 
 
 def unreachable_pairs(needed: Iterable[tuple[str, str]], brokers: Brokers, links: Links) -> Iterator[str]:
-    """A sentence for each (from, to) of brokers between which no message can pass, often because of a small TTL."""
+    """Yield a sentence for each (from, to) of brokers that no message can cross, often because of a small TTL."""
     names = tuple(broker.name for broker in brokers)
     paths, edges = shortest_paths(names, links), connected_pairs(names, links)
     for begin, end in needed:
@@ -119,9 +119,10 @@ def _links(brokers: Brokers, links: Links) -> Iterator[str]:
 
 
 def _repeated_links(links: Links) -> Iterator[str]:
-    """Two duplex links in one direction may be intended, for throughput; with one from each end every message loops.
+    """Yield pairs of duplex links that join the same brokers from both ends, where every message would loop.
 
-    Links that forward without demand are excluded: their product checks them.
+    Two duplex links in one direction may be intended, for throughput. Links that forward without demand are excluded:
+    their product checks them.
     """
     duplex = [link for link in links if link.duplex and link.on_demand]
     opened = {(link.opened_by.name, link.to.name): link.name for link in duplex}
@@ -162,9 +163,9 @@ def _groups(brokers: Brokers, groups: Groups) -> Iterator[str]:
 
 
 def _to_raise(begin: str, end: str, links: Links) -> str:
-    """The next step, along the shortest path.
+    """Return the next step, along the shortest path.
 
-    Links of a cluster share one limit: the value that the farthest of them needs.
+    Links of a cluster share one limit: the highest value that one of them needs.
     """
     least_of: dict[tuple[str, str], int] = {}
     for limit, link, least in too_near(begin, end, links):
@@ -178,7 +179,7 @@ def _to_raise(begin: str, end: str, links: Links) -> str:
 
 
 def _needed(groups: Groups) -> Iterator[tuple[str, str]]:
-    """(from, to) for the groups ``producers`` and ``consumers``; a topology without them has no required paths."""
+    """Yield (from, to) for the groups ``producers`` and ``consumers``. Without them, no paths are required."""
     by_name = {group.name: group for group in groups}
     if PRODUCERS in by_name and CONSUMERS in by_name:
         for begin in active(by_name[PRODUCERS].enter_at):
@@ -187,7 +188,7 @@ def _needed(groups: Groups) -> Iterator[tuple[str, str]]:
 
 
 def active(brokers: Brokers) -> Brokers:
-    """The brokers that messages pass through: a standby is idle until it takes over from its active broker."""
+    """Return the brokers that messages pass through: a standby is idle until it takes over from its active broker."""
     return tuple(broker for broker in brokers if not broker.standby_of)
 
 

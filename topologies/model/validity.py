@@ -43,35 +43,30 @@ def require_rules(subject: str, value: object) -> None:
 
 
 def number(default: Number, *, least: float, most: float | None = None) -> Number:
-    """A field with a default, whose value must be in ``least..most``, inclusive."""
+    """Declare a field with a default, whose value must be in ``least..most``, inclusive."""
     if most is None:
         return _ruled(default, lambda subject, **value: require_at_least(subject, least, **value))
     return _ruled(default, lambda subject, **value: require_between(subject, least, most, **value))
 
 
 def limit(default: int) -> int:
-    """A field whose value must be positive, or `UNLIMITED`."""
+    """Declare a field whose value must be positive, or `UNLIMITED`."""
     return _ruled(default, require_limit)
 
 
 def choice(*choices: str, default: str = "") -> str:
-    """A field whose value must be one of ``choices``; the first is the default unless another is given."""
+    """Declare a field whose value must be one of ``choices``; the first is the default unless another is given."""
     return _ruled(default or choices[0], lambda subject, **value: require_choice(subject, choices, **value))
 
 
 def plain(default: str = "") -> str:
-    """A field for text that `require_plain` accepts."""
+    """Declare a field for text that `require_plain` accepts."""
     return _ruled(default, require_plain)
 
 
-def plains(*default: str) -> tuple[str, ...]:
-    """A field for any number of texts that `require_plain` accepts; none may be empty."""
-    return _ruled(default, _require_each_plain)
-
-
-def destinations(*default: str) -> tuple[str, ...]:
-    """A field for any number of destinations that `require_destinations` accepts."""
-    return _ruled(default, require_destinations)
+def destinations() -> tuple[str, ...]:
+    """Declare a field for any number of destinations that `require_destinations` accepts."""
+    return _ruled((), require_destinations)
 
 
 def _ruled(default: Value, rule: Callable[..., None]) -> Value:
@@ -79,7 +74,10 @@ def _ruled(default: Value, rule: Callable[..., None]) -> Value:
 
 
 def require_name(subject: str, name: str, most: int = LONGEST_NAME) -> None:
-    """Names are used in file names, URIs, JMX object names and comma-separated paths, so the letters are restricted."""
+    """Require the restricted characters of a name.
+
+    Names are used in file names, URIs, JMX object names and comma-separated paths.
+    """
     if not NAME.fullmatch(name):
         raise TopologyInvalid(f"{subject} {name!r}: {NAME_RULE}")
     if len(name) > most:
@@ -87,7 +85,7 @@ def require_name(subject: str, name: str, most: int = LONGEST_NAME) -> None:
 
 
 def require_at_least(subject: str, least: float, **values: float) -> None:
-    """Each value must be at least ``least``, and within the range that a broker can read."""
+    """Require that each value is at least ``least``, and within the range that a broker can read."""
     for field, value in values.items():
         if value < least:
             raise TopologyInvalid(f"{subject}: {field}={value}, but it must be at least {least}", field=field)
@@ -100,14 +98,14 @@ def _most(field: str) -> int:
 
 
 def require_between(subject: str, least: float, most: float, **values: float) -> None:
-    """Each value must be in ``least..most``, inclusive."""
+    """Require that each value is in ``least..most``, inclusive."""
     for field, value in values.items():
         if not least <= value <= most:
             raise TopologyInvalid(f"{subject}: {field}={value}, but it must be between {least} and {most}", field=field)
 
 
 def require_limit(subject: str, **values: int) -> None:
-    """Each value must be positive, or `UNLIMITED`."""
+    """Require that each value is positive, or `UNLIMITED`."""
     for field, value in values.items():
         if value < 1 and value != UNLIMITED:
             rule = f"it must be at least 1, or {UNLIMITED} for no limit"
@@ -118,7 +116,7 @@ def require_limit(subject: str, **values: int) -> None:
 
 
 def require_choice(subject: str, choices: tuple[str, ...], **values: str) -> None:
-    """Each value must be one of ``choices``."""
+    """Require that each value is one of ``choices``."""
     for field, value in values.items():
         if value not in choices:
             raise TopologyInvalid(
@@ -127,14 +125,14 @@ def require_choice(subject: str, choices: tuple[str, ...], **values: str) -> Non
 
 
 def require_distinct(subject: str, lists: Mapping[str, Sequence[str]]) -> None:
-    """No list may have a value twice. ``lists``: the plural noun for the values of each list, to the list."""
+    """Require that no list has a value twice. ``lists``: the plural noun for the values of each list, to the list."""
     for field, values in lists.items():
         for value in sorted({value for value in values if values.count(value) > 1}):
             raise TopologyInvalid(f"{subject} has two {field} {value!r}: keep one")
 
 
 def require_plain(subject: str, **values: str) -> None:
-    """The text goes into an XML attribute or a URI: no line breaks, control characters or placeholders."""
+    """Require text for an XML attribute or a URI: without line breaks, control characters and placeholders."""
     for field, value in values.items():
         if not value.isprintable() or "${" in value:
             rule = "control characters and '${' are not allowed in it"
@@ -150,7 +148,7 @@ def _require_each_plain(subject: str, **lists: tuple[str, ...]) -> None:
 
 
 def require_destinations(subject: str, **lists: tuple[str, ...]) -> None:
-    """Each entry must be ``queue://NAME`` or ``topic://NAME``; ``*`` and ``>`` are wildcards."""
+    """Require that each entry is ``queue://NAME`` or ``topic://NAME``; ``*`` and ``>`` are wildcards."""
     for field, destinations in lists.items():
         for destination in destinations:
             kind, separator, name = destination.partition("://")

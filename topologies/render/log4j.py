@@ -37,12 +37,12 @@ log4j.appender.console.layout.ConversionPattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSSXX
 
 
 def log4j1_properties() -> str:
-    """The text of log4j.properties, for brokers with log4j 1: the same lines in another syntax."""
+    """Return the text of log4j.properties, for brokers with log4j 1: the same lines in another syntax."""
     return _LOG4J_1 + "".join(f"log4j.logger.{package} = WARN\n" for package in QUIET)
 
 
 def log4j2_properties(off: tuple[str, ...] = ()) -> str:
-    """The text of log4j2.properties; the same for every broker of a kind. ``off``: packages without logging."""
+    """Return the text of log4j2.properties; the same for every broker of a kind. ``off``: packages without logging."""
     quiet = (
         f"\nlogger.quiet{n}.name = {package}\nlogger.quiet{n}.level = warn\n" for n, package in enumerate(QUIET, 1)
     )

@@ -41,12 +41,12 @@ def with_secrets_script(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def variable(key: str) -> str:
-    """The name of an environment variable for a key such as ``brokerbench.client.password``."""
+    """Return the name of an environment variable for a key such as ``brokerbench.client.password``."""
     return key.replace(".", "_").upper()
 
 
 def _by_environment(template: str) -> str:
-    """A shell here-document: the shell does not expand the value of a variable again."""
+    """Return a shell here-document: the shell does not expand the value of a variable again."""
     return _PLACEHOLDER.sub(lambda match: f"${{{variable(match[1])}}}", template)
 
 
@@ -61,5 +61,5 @@ def needed(key: str) -> str:
 
 
 def home_of(image: ProductImage) -> str:
-    """The distribution's folder in the image, as a shell expression."""
+    """Return the distribution's folder in the image, as a shell expression."""
     return f"${{{image.home_variable}:-{image.home}}}"

@@ -30,12 +30,12 @@ def add(parent: etree._Element, tag: str, attributes: Mapping[str, str] | None =
 
 
 def attributes_of(value: object, table: Mapping[str, str], written: Written = every_field) -> dict[str, str]:
-    """The fields of ``value`` in ``table`` as attributes. ``table``: model field to XML attribute."""
+    """Return the fields of ``value`` in ``table`` as attributes. ``table``: model field to XML attribute."""
     return {attribute: text(getattr(value, field)) for field, attribute in table.items() if written(value, field)}
 
 
 def text(value: object) -> str:
-    """A value in the format of the brokers' property editors."""
+    """Return a value in the format of the brokers' property editors."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -53,13 +53,13 @@ ACRONYMS = {"dlq": "DLQ", "gc": "GC", "jms": "JMS", "ttl": "TTL"}
 
 
 def camel_case(field: str) -> str:
-    """``max_page_size`` as ``maxPageSize``."""
+    """Return ``max_page_size`` as ``maxPageSize``."""
     first_word, *later_words = _without_unit(field).split("_")
     return first_word + "".join(ACRONYMS.get(word, word.capitalize()) for word in later_words)
 
 
 def hyphenated(field: str) -> str:
-    """``max_page_size`` as ``max-page-size``."""
+    """Return ``max_page_size`` as ``max-page-size``."""
     return _without_unit(field).replace("_", "-")
 
 
@@ -71,7 +71,7 @@ def spelled(rule: Callable[[str], str], fields: str, **exceptions: str) -> dict[
 def every_field_spelled(
     rule: Callable[[str], str], model: type, without: str = "", **exceptions: str
 ) -> dict[str, str]:
-    """The same for all fields of a dataclass, except the space-separated fields in ``without``."""
+    """Map the fields of a dataclass like `spelled`, except the space-separated fields in ``without``."""
     fields = (field.name for field in dataclasses.fields(model) if field.name not in without.split())
     return spelled(rule, " ".join(fields), **exceptions)
 

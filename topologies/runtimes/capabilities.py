@@ -73,7 +73,7 @@ RUNTIMES = tuple(LACKS)
 
 
 def can(runtime: str, capability: Capability) -> bool:
-    """Whether a runtime has the capability; False for a runtime that is unknown or not chosen yet."""
+    """Return whether a runtime has the capability; False for a runtime that is unknown or not chosen yet."""
     return runtime in LACKS and capability not in LACKS[runtime]
 
 
@@ -83,7 +83,7 @@ def why_not(runtime: str, capability: Capability) -> str:
 
 
 def no_containers(topology: Topology) -> str:
-    """Why a topology cannot run in containers of any engine, with the next step; '' if it can. Pure."""
+    """Return why a topology cannot run in containers of any engine, with the next step; '' if it can. Pure."""
     for broker in topology.brokers:
         if why := topology.product.no_container(topology, broker):
             return why

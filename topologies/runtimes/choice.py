@@ -118,7 +118,7 @@ def _with_links(means: ContainerSupport, link: str) -> ContainerSupport:
 
 
 def links_need_this_kernel(link: str, engine: str, kernel: str) -> str:
-    """The problem. ``link``: a link through a proxy. ``kernel``: the kernel of the containers."""
+    """Return the problem. ``link``: a link through a proxy. ``kernel``: the kernel of the containers."""
     return (
         f"link {link!r} goes through Toxiproxy, which requires that containers share this machine's kernel, but the"
         f" containers of {engine} run on another kernel ({kernel}), as in a virtual machine; use --runtime processes,"
@@ -127,7 +127,7 @@ def links_need_this_kernel(link: str, engine: str, kernel: str) -> str:
 
 
 def look_here(flavour: str, image: str | None) -> ContainerSupport:
-    """What this machine offers for containers with brokers of this flavour."""
+    """Return what this machine offers for containers with brokers of this flavour."""
     from topologies.runtimes.containers import engine as docker_engine  # imported here because it takes a second
     from topologies.runtimes.containers import image as container_image
 
@@ -205,7 +205,7 @@ class BrokerSetup:
                 raise UserError(f"{option} with --runtime {self.runtime}: {why}")
 
     def heap_mb(self, broker: AnyBroker) -> int:
-        """The heap of a broker that is started here, in a Java virtual machine."""
+        """Return the heap of a broker that is started here, in a Java virtual machine."""
         return broker.java.heap_mb or self.broker_memory_mb
 
     def warnings(self, topology: Topology, memory_bytes: float) -> Iterator[str]:
@@ -221,7 +221,10 @@ class BrokerSetup:
             )
 
     def _check_memory(self, topology: Topology) -> None:
-        """A broker replaces a limit beyond its heap with a share of the heap, contrary to the run's settings."""
+        """Raise UserError for a memory limit beyond a broker's heap.
+
+        The broker would replace it with a share of the heap, contrary to the run's settings.
+        """
         for broker in topology.brokers if can(self.runtime, Capability.CONFIGURES_BROKERS) else ():
             limit_bytes = getattr(broker, "memory_limit_bytes", 0)
             if limit_bytes > self.heap_mb(broker) * MIB:
@@ -284,14 +287,16 @@ def runtime_of(wanted: BrokerSetup, topology: Topology, directory: RunDirectory,
 
 
 def trust_in(runtime: Runtime, chosen: Trust) -> Trust:
-    """The certificates that clients trust: a run's own brokers have their own authority."""
+    """Return the certificates that clients trust: a run's own brokers have their own authority."""
     return Trust(runtime.trusted_pem) if runtime.trusted_pem else chosen
 
 
 def external_of(wanted: BrokerSetup, topology: Topology, protocols: Iterable[str] = ()) -> ExternalRuntime:
-    """A runtime for external brokers; ``protocols``: protocols that each must speak. Raises ValueError with file, line
-    and field."""
-    assert wanted.brokers_file is not None, "checked by Wanted.check"
+    """Return a runtime for external brokers. ``protocols``: protocols that each broker must speak.
+
+    Raises ValueError with file, line and field.
+    """
+    assert wanted.brokers_file is not None, "checked by BrokerSetup.check"
     file = external_file.read(wanted.brokers_file)
     file.check(topology, protocols)
     credentials = external_credentials.find(file.credentials_file, os.environ)

@@ -39,7 +39,7 @@ class Runtime(Protocol):
 
     def start(self, broker: str) -> None: ...
     def stop(self, broker: str) -> None:
-        """Ask the broker to shut down and wait for it; kill it after a timeout."""
+        """Shut the broker down and wait for it; kill it after a timeout."""
 
     def kill(self, broker: str) -> None:
         """Kill the broker without warning (SIGKILL or equivalent)."""
@@ -51,24 +51,27 @@ class Runtime(Protocol):
     def alive(self, broker: str) -> bool: ...
 
     def outage(self) -> str:
-        """What ended all brokers at once, with the next step; '' if nothing did. Never blocks for long."""
+        """Return what ended all brokers at once, with the next step; '' if nothing did. Never blocks for long."""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
-        """The broker's address for clients. Raises KeyError, which lists the broker's protocols, if there is none."""
+        """Return the broker's address for clients. Raises KeyError, which lists the broker's protocols."""
 
     def management(self, broker: str) -> ManagementEndpoint:
-        """Raises ManagementFailed (topologies.management.jolokia) if the broker has no reachable agent."""
+        """Return the agent's address and login.
+
+        Raises ManagementFailed (topologies.management.jolokia) if the broker has no reachable agent.
+        """
 
     def credentials(self) -> Credentials: ...
     def pid(self, broker: str) -> int | None:
-        """The broker's process on this machine, if there is one (for CPU and memory)."""
+        """Return the broker's process on this machine, if there is one (for CPU and memory)."""
 
     def log_tail(self, broker: str) -> list[str]: ...
     def log_path(self, broker: str) -> Path | None: ...
     def versions(self) -> dict[str, str]:
-        """The versions that ran: broker distribution, Java, agent, …"""
+        """Return the versions that ran: broker distribution, Java, agent, …"""
 
     def rendered(self) -> dict[str, str]:
-        """Every configuration file as rendered, by ``broker/file``; none contains a secret."""
+        """Return every configuration file as rendered, by ``broker/file``; none contains a secret."""
 
     def close(self) -> None: ...

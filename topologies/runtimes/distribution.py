@@ -62,7 +62,7 @@ class PinnedArtifact:
 
 
 def _archive(name: str, artifact: str, version: str, sha512: str) -> PinnedArtifact:
-    """A broker distribution as published by Apache."""
+    """Return a broker distribution as published by Apache."""
     folder = f"{artifact}-{version}"
     return PinnedArtifact(name, "org.apache.activemq", artifact, version, "tar.gz", "bin", sha512, folder)
 
@@ -123,7 +123,10 @@ Fetch = Callable[[PinnedArtifact, Path], Path]
 
 
 def pinned(name: str, version: str | None = None) -> PinnedArtifact:
-    """The pinned distribution of that name (the first listed, or that version). Raises KeyError, which lists them."""
+    """Return the pinned distribution of that name: the first listed, or that version.
+
+    Raises KeyError, which lists them.
+    """
     for distribution in PINNED:
         if distribution.name == name and version in (None, distribution.version):
             return distribution
@@ -132,12 +135,12 @@ def pinned(name: str, version: str | None = None) -> PinnedArtifact:
 
 
 def pinned_versions(name: str) -> tuple[str, ...]:
-    """All pinned versions; the default is the first."""
+    """Return all pinned versions; the default is the first."""
     return tuple(distribution.version for distribution in PINNED if distribution.name == name)
 
 
 def cache_folder() -> Path:
-    """BROKERBENCH_CACHE, else ``brokerbench`` in XDG_CACHE_HOME or ~/.cache."""
+    """Return BROKERBENCH_CACHE, otherwise ``brokerbench`` in XDG_CACHE_HOME or ~/.cache."""
     if chosen := os.environ.get(CACHE_VARIABLE):
         return Path(chosen).expanduser().absolute()
     xdg = os.environ.get("XDG_CACHE_HOME", "")  # the specification requires that relative values are ignored
@@ -163,10 +166,11 @@ def ensure(
     check: Callable[[Path], object] = lambda _folder: None,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> Path:
-    """The unpacked folder (or the jar) of ``distribution``, fetched first if the cached copy is missing or damaged.
+    """Return the unpacked folder (or the jar) of ``distribution``.
 
-    ``check`` may raise for a newly unpacked folder, which is then removed. ``progress`` is called before a download.
-    Safe for concurrent processes: one downloads, the others wait. Raises DistributionUnavailable.
+    It is fetched first if the cached copy is missing or damaged. ``check`` may raise for a newly unpacked folder, which
+    is then removed. ``progress`` is called before a download. Safe for concurrent processes: one downloads, the others
+    wait. Raises DistributionUnavailable.
     """
     cache = cache_folder() if cache is None else cache
     final = _place(distribution, cache)
@@ -184,7 +188,7 @@ def ensure(
 
 
 def _flaw(distribution: PinnedArtifact, final: Path) -> str:
-    """Why the cached copy cannot be used; '' if it can."""
+    """Return why the cached copy cannot be used; '' if it can."""
     if not final.exists():
         return f"is not cached in {final.parent.parent}"
     if not distribution.folder:
@@ -206,13 +210,13 @@ def _list_of(folder: Path) -> Path:
 
 
 def _place(distribution: PinnedArtifact, cache: Path) -> Path:
-    """The cache path. It contains the checksum, so a changed pin never gets the old files."""
+    """Return the cache path. It contains the checksum, so a changed pin never gets the old files."""
     return cache / distribution.sha512[:16] / (distribution.folder or distribution.filename)
 
 
 @contextmanager
 def _scratch(cache: Path, distribution: PinnedArtifact) -> Iterator[Path]:
-    """A folder next to the final place. Leftovers of a killed process are removed first (we hold the lock)."""
+    """Make a folder next to the final place. Leftovers of a killed process are removed first (we hold the lock)."""
     prefix = f"{SCRATCH}{distribution.filename}-"
     for stale in cache.glob(f"{prefix}*"):
         shutil.rmtree(stale, ignore_errors=True)
@@ -223,7 +227,7 @@ def _scratch(cache: Path, distribution: PinnedArtifact) -> Iterator[Path]:
 def _install(
     distribution: PinnedArtifact, scratch: Path, final: Path, fetch: Fetch, check: Callable[[Path], object]
 ) -> None:
-    """Work in ``scratch``; one rename makes the result visible. Replaces a damaged copy."""
+    """Install the distribution in ``scratch``; one rename makes the result visible and replaces a damaged copy."""
     archive = _fetched(distribution, scratch / "repository", final, fetch)
     _verify(distribution, archive)
     ready = archive
@@ -286,7 +290,10 @@ def _unpacked(distribution: PinnedArtifact, archive: Path, folder: Path) -> Path
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> None:
-    """Extract only inside the folder. Python before 3.11.4, still in some Linux distributions, has no filter for it."""
+    """Extract only inside the folder.
+
+    Python before 3.11.4, still in some Linux distributions, has no filter for this.
+    """
     if hasattr(tarfile, "data_filter"):
         tar.extractall(folder, filter="data")
         return

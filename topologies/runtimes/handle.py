@@ -31,7 +31,7 @@ class Handle(Protocol):
         """Kill without waiting. Safe at any time, from any place, also for a program that has ended."""
 
     def freeze(self) -> bool:
-        """Freeze the program; False if it is not running."""
+        """Freeze the program and return True; return False if it is not running."""
 
     def thaw(self) -> bool: ...
     def wait(self, timeout_s: float) -> bool:
@@ -57,7 +57,7 @@ class BrokerLog:
         self._began = self.path.stat().st_size if self.path.exists() else 0
 
     def lines(self, *, of_this_start: bool = False) -> list[str]:
-        """The last lines, at most about TAIL_BYTES; empty if the file does not exist."""
+        """Return the last lines, at most about TAIL_BYTES; empty if the file does not exist."""
         try:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -79,7 +79,7 @@ def pause(seconds: float = POLL_S) -> None:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether our child process has ended, reaped or not; asks the system instead of a Popen."""
+    """Return whether our child process has ended, reaped or not; this checks the system instead of a Popen."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

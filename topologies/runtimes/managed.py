@@ -129,7 +129,7 @@ class ManagedRuntime(Generic[AHandle]):
         self._require_running(broker, self._handle(broker).thaw())
 
     def alive(self, broker: str) -> bool:
-        """True also for a paused broker."""
+        """Return whether the broker is running; True also for a paused broker."""
         return self._handle(broker).alive
 
     def outage(self) -> str:
@@ -210,7 +210,7 @@ class ManagedRuntime(Generic[AHandle]):
             self._leave_if_closed()
 
     def _wait_until_up(self, names: Iterable[str], followers: Mapping[str, Sequence[str]], progress: Progress) -> None:
-        """``followers``: brokers to start once another broker is up, and to wait for as well."""
+        """Wait until brokers are up. ``followers``: brokers to start once another is up, and to wait for as well."""
         began, waiting = time.monotonic(), list(names)
         while waiting:
             for name in [name for name in waiting if self._is_up(name)]:
@@ -253,7 +253,7 @@ class ManagedRuntime(Generic[AHandle]):
         )
 
     def _no_room(self) -> str:
-        """A broker without disk space for its log cannot report it there."""
+        """Return a sentence if the disk is full: a broker without disk space for its log cannot report it there."""
         free = disk_usage(self._directory.path).free
         if free >= LEAST_FREE_BYTES:
             return ""
@@ -279,12 +279,12 @@ class ManagedRuntime(Generic[AHandle]):
 
 
 def proxies_of(runtime: Runtime) -> LinkProxies | None:
-    """The proxies of a runtime's links; None for direct links, and for brokers that we did not start."""
+    """Return the proxies of a runtime's links; None for direct links, and for brokers that we did not start."""
     return runtime.link_proxies if isinstance(runtime, ManagedRuntime) else None
 
 
 def operations_of(runtime: Runtime) -> ManagedOperations:
-    """The management operations on a runtime's brokers. Raises RuntimeFailed if it supports none."""
+    """Return the management operations on a runtime's brokers. Raises RuntimeFailed if it supports none."""
     if isinstance(runtime, ManagedRuntime):
         return runtime.operations
     whys = (why_not(runtime.name, needed) for needed in (Capability.OPERATES_BROKERS, Capability.MANAGES_BROKERS))

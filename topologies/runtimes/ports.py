@@ -46,7 +46,7 @@ def choose_ports(
 
 
 def holder_of(port: int) -> str:
-    """``pid 123 (java)`` if the system shows it; otherwise empty."""
+    """Return ``pid 123 (java)`` if the system shows it; otherwise empty."""
     try:
         listening = [c for c in psutil.net_connections("tcp") if c.laddr and c.laddr.port == port and c.pid]
         listening.sort(key=lambda c: c.status != psutil.CONN_LISTEN)
@@ -56,13 +56,13 @@ def holder_of(port: int) -> str:
 
 
 def port_in_use(port: int, address: str = LOOPBACK) -> str:
-    """The sentence about a port that another process holds."""
+    """Return a sentence about a port that another process holds."""
     holder = holder_of(port)
     return f"port {port} of {address} is already in use" + (f" by {holder}" if holder else "")
 
 
 def first_ephemeral_port() -> int:
-    """The lowest port that the kernel uses for outgoing connections."""
+    """Return the lowest port that the kernel uses for outgoing connections."""
     try:
         return int(EPHEMERAL_RANGE.read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):
@@ -110,14 +110,14 @@ ALL = ("0.0.0.0", "::", "*")
 
 
 def addresses_here() -> list[str]:
-    """The current IPv4 addresses of this machine's interfaces; loopback first."""
+    """Return the current IPv4 addresses of this machine's interfaces; loopback first."""
     interfaces = psutil.net_if_addrs().values()
     present = {address.address for addresses in interfaces for address in addresses if address.family == socket.AF_INET}
     return sorted(present, key=lambda address: (not IPv4Address(address).is_loopback, IPv4Address(address)))
 
 
 def no_address_to_bind(host: str, here: Sequence[str]) -> str:
-    """Why brokers cannot be bound to ``host``, and what to write instead; '' if they can. Pure."""
+    """Return why brokers cannot be bound to ``host``, and the next step; '' if they can. Pure."""
     if host in here:
         return ""
     problem = (

@@ -27,12 +27,12 @@ def render(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, st
 
 
 def render_for_topics(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
-    """Like `render`, but for subscribers of topics: without settings that break messages with several subscribers."""
+    """Render for subscribers of topics, without settings that break messages with several subscribers."""
     return render(topology, topology.product.for_topics(broker), site)
 
 
 def without_defaults(renderer: Render) -> Render:
-    """The same renderer, but fields that were not set explicitly are left to the broker."""
+    """Return the same renderer, but it leaves fields that were not set explicitly to the broker."""
     return lambda topology, broker, site: renderer(topology, broker, replace(site, unset_defaults=True))
 
 
@@ -60,7 +60,7 @@ class RuntimeSettings:
         return tuple(dict.fromkeys((LOOPBACK, self.bind_host)))
 
     def address_of(self, protocol: str) -> str:
-        """The listening address. Management stays on loopback, even if clients use another address."""
+        """Return the listening address. Management stays on loopback, even if clients use another address."""
         return LOOPBACK if protocol == MANAGEMENT else self.bind_host
 
 
@@ -79,7 +79,7 @@ class Prepared(Generic[AHandle]):
     links: LinkProxies | None = field(default=None, kw_only=True)  # the proxies of the links, if any
 
     def ports_of(self, broker: str) -> dict[str, int]:
-        """The ports by protocol; the agent's port is under MANAGEMENT."""
+        """Return the ports by protocol; the agent's port is under MANAGEMENT."""
         return {protocol: port for (name, protocol), port in self.ports.items() if name == broker}
 
 
@@ -90,7 +90,7 @@ def store_of(topology: Topology, broker: str, data: Callable[[str], Path]) -> Pa
 
 
 def followers_of(topology: Topology) -> dict[str, tuple[str, ...]]:
-    """Each broker with the standbys that must start after it is up, because the first to start is active. Pure."""
+    """Return each broker with the standbys that must start after it, because the first to start is active. Pure."""
     if not topology.product.launch.first_serves:
         return {}
     pairs = [(broker.standby_of, broker.name) for broker in topology.brokers if broker.standby_of]

@@ -27,7 +27,7 @@ OTHERS = 0o077
 
 
 def new_password() -> str:
-    """Only letters, digits, '-' and '_', which need no escaping in a properties file, in XML or in a STOMP header."""
+    """Return a password of letters, digits, '-' and '_', which need no escaping in properties files, XML or STOMP."""
     return secrets.token_urlsafe(PASSWORD_BYTES)
 
 

@@ -48,7 +48,7 @@ class OwnBuild:
         return digest.hexdigest()[:12]
 
     def recorded(self, product: str) -> dict[str, str]:
-        """The entries of run.json in addition to the version; ``product``: the version's name there."""
+        """Return the entries of run.json in addition to the version. ``product``: the version's name there."""
         return {f"{product}-distribution": str(self.path), f"{product}-build": self.digest}
 
 
@@ -80,13 +80,13 @@ def _pinned(version: str | None, product: BrokerProduct) -> PinnedArtifact:
 
 
 def _own_build(path: Path, topology: Topology) -> OwnBuild:
-    """A rejected archive leaves nothing in the cache."""
+    """Unpack and check a build. A rejected archive leaves nothing in the cache."""
     home = _home_of(path, lambda unpacked: _version_of(unpacked, path, topology))
     return OwnBuild(path, home, _version_of(home, path, topology))
 
 
 def _version_of(home: Path, path: Path, topology: Topology) -> str:
-    """The version of the unpacked folder ``home`` of ``path``. Raises UserError if the build cannot be used."""
+    """Return the version of the unpacked folder ``home`` of ``path``. Raises UserError if the build cannot be used."""
     product, launch = topology.product, topology.product.launch
     for other_product in PRODUCTS.values():
         if other_product is not product and (home / other_product.launch.jar).is_file():
@@ -105,7 +105,7 @@ def _version_of(home: Path, path: Path, topology: Topology) -> str:
 
 
 def _home_of(path: Path, check: Callable[[Path], object]) -> Path:
-    """The folder of a build; an archive's is in the cache, if ``check`` does not raise."""
+    """Return the folder of a build. An archive's folder is in the cache, if ``check`` does not raise."""
     try:
         if path.is_dir():
             return path.absolute()
@@ -143,7 +143,7 @@ def _unpacked(path: Path, check: Callable[[Path], object]) -> Path:
 
 
 def _top_folder(archive: Path, packaging: str) -> str:
-    """The folder of the archive's first entry: a distribution has one folder with everything below it.
+    """Return the folder of the archive's first entry: a distribution has one folder with everything below it.
 
     A leading "/" or "./" is ignored, as it is when an archive is unpacked.
     """
@@ -161,13 +161,13 @@ def _top_folder(archive: Path, packaging: str) -> str:
 
 
 def _first_below(names: Iterable[str]) -> str:
-    """The first part of the first name that has any; '' if none has."""
+    """Return the first part of the first name that has any; '' if none has."""
     parts = (PurePosixPath(name.lstrip("/")).parts for name in names)
     return next((part for part, *_ in filter(None, parts)), "")
 
 
 def _manifest_version(jar: Path) -> str:
-    """Implementation-Version of a jar; '' if it has none."""
+    """Return the Implementation-Version of a jar; '' if it has none."""
     try:
         with zipfile.ZipFile(jar) as archive:
             lines = archive.read(MANIFEST).decode("utf-8").splitlines()

@@ -20,7 +20,7 @@ SERVES, STANDS_BY = "serves", "stands by"
 
 
 def state(runtime: ManagedBrokers, topology: Topology, broker: str, log: Sequence[str]) -> str:
-    """SERVES, STANDS_BY, or '' while it does neither.
+    """Return SERVES or STANDS_BY; '' while the broker does neither.
 
     ``log``: its lines since this start, which show whether a broker without an agent serves. A starting broker looks
     like a waiting one, so it waits only if another broker serves.
@@ -40,7 +40,7 @@ def state(runtime: ManagedBrokers, topology: Topology, broker: str, log: Sequenc
 
 
 def accepts(address: str, port: int) -> bool:
-    """Whether a process listens there."""
+    """Return whether a process listens there."""
     try:
         with socket.create_connection((address, port), CONNECT_TIMEOUT_S):
             return True
@@ -62,18 +62,18 @@ MANAGEMENT = "management"  # the agent's port, among the ports of a broker by pr
 
 
 def informative_lines(lines: Iterable[str]) -> list[str]:
-    """The last informative lines: no stack frames, no list of JVM arguments, cut to LINE_LIMIT."""
+    """Return the last informative lines: no stack frames, no list of JVM arguments, cut to LINE_LIMIT."""
     informative = [line.rstrip()[:LINE_LIMIT] for line in lines if not NOISE.search(line)]
     return informative[-LOG_TAIL_LINES:]
 
 
 def agent_failure(lines: Iterable[str]) -> str:
-    """The Jolokia agent's message about its failure ('' if it did not fail): the broker continues without it."""
+    """Return the Jolokia agent's message about its failure; '' if it did not fail. The broker continues without it."""
     return next((match.group(1) for line in lines if (match := AGENT_FAILED.search(line))), "")
 
 
 def refused_ports(lines: Sequence[str], ports: Mapping[str, int]) -> list[int]:
-    """Ports that could not be bound. The agent's message does not name its port, so ``ports`` is needed too."""
+    """Return ports that could not be bound. The agent's message does not name its port, so ``ports`` is needed too."""
     named = [int(port) for line in lines if (match := BIND_FAILED.search(line)) for port in match.groups() if port]
     if "BindException" in agent_failure(lines) and MANAGEMENT in ports:
         named.append(ports[MANAGEMENT])
@@ -83,9 +83,10 @@ def refused_ports(lines: Sequence[str], ports: Mapping[str, int]) -> list[int]:
 def explain(
     broker: str, happened: str, lines: Sequence[str], ports: Mapping[str, int], taken: Callable[[int], str]
 ) -> str:
-    """The message of a RuntimeFailed: the broker, the event, rejected ports, the next step and the end of its log.
+    """Return the message of a RuntimeFailed.
 
-    ``taken``: the sentence about the process that holds a port.
+    It has the broker, the event, rejected ports, the next step and the end of the log. ``taken``: returns the sentence
+    about the process that holds a port.
     """
     refused = refused_ports(lines, ports)
     reasons = "".join(f"; {taken(port)}" for port in refused)

@@ -37,7 +37,7 @@ class ContainerContext:
     labels: Mapping[str, str]
 
     def options(self, log_file: Path, *labels: tuple[str, str]) -> dict[str, Any]:
-        """The settings of every container. ``log_file``: its path inside. ``labels``: additional labels."""
+        """Return the settings of every container. ``log_file``: its path inside. ``labels``: additional labels."""
         return {
             "entrypoint": ["/bin/sh", "-c", into_the_log(log_file), "broker"],
             "labels": {**self.labels, **dict(labels)},
@@ -132,7 +132,7 @@ class BrokerContainer:
         return self._asked_to_end
 
     def terminate(self) -> None:
-        """Ask it to shut down; a frozen broker is thawed first, so that it receives the signal."""
+        """Send SIGTERM to the broker. A frozen broker is thawed first, so that it receives the signal."""
         if self.thaw():
             self._asked_to_end = True
             self._signal("SIGTERM")
@@ -143,7 +143,7 @@ class BrokerContainer:
             self._signal("SIGKILL")
 
     def freeze(self) -> bool:
-        """Freeze the broker; False if it is not running.
+        """Freeze the broker and return True; return False if it is not running.
 
         Sends a signal to its only process, because the engine's own pause fails on busy machines.
         """
@@ -183,7 +183,7 @@ class BrokerContainer:
         return self._container.get_wrapped_container()
 
     def _state(self) -> dict[str, Any]:
-        """The engine's data on it; empty once the container or the engine is gone."""
+        """Return the engine's data on the container; empty once the container or the engine is gone."""
         try:
             self._engine_container.reload()
         except FAILURES:
@@ -227,7 +227,7 @@ class BrokerContainer:
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Whether it is still the same process, and not a zombie."""
+    """Return whether it is still the same process, and not a zombie."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

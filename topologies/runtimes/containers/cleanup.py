@@ -49,7 +49,7 @@ def this_process(proc: Path = PROC) -> Owner:
 
 
 def started_ticks(pid: int, proc: Path = PROC) -> int | None:
-    """The start time of a process; None if no process has that pid, or if it is a zombie."""
+    """Return the start time of a process; None if no process has that pid, or if it is a zombie."""
     with suppress(OSError, ValueError, IndexError):
         stat = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
         fields = stat.rpartition(")")[2].split()  # the name before it may contain anything
@@ -58,7 +58,7 @@ def started_ticks(pid: int, proc: Path = PROC) -> int | None:
 
 
 def is_dead(owner: Owner, here: Owner, proc: Path = PROC) -> bool:
-    """Whether ``owner`` has certainly ended, seen from the process ``here`` on the engine's machine.
+    """Return whether ``owner`` has certainly ended, seen from the process ``here`` on the engine's machine.
 
     After a reboot every owner has ended. Processes in another namespace are not visible, so they count as alive.
     """
@@ -75,7 +75,7 @@ STATUS_LIMIT_S = 1.0
 
 
 def labels(token: str, run_id: str) -> dict[str, str]:
-    """The labels of a run's objects. ``token`` is unique on every engine; ``run_id`` names the run folder."""
+    """Return the labels of a run's objects. ``token`` is unique on every engine; ``run_id`` names the run folder."""
     return {RUN_LABEL: token, RUN_ID_LABEL: run_id, OWNER_LABEL: str(this_process())}
 
 
@@ -116,12 +116,12 @@ class ContainerWatchdog:
 
 
 def lost_with(host: str) -> str:
-    """The sentence about an engine that went away while its brokers were in use."""
+    """Return a sentence about an engine that went away while its brokers were in use."""
     return f"the Docker engine at {host} no longer answers, so this run's brokers are lost: start it, then run again"
 
 
 def left_behind(host: str, token: str) -> str:
-    """The sentence about containers and networks that the engine did not remove."""
+    """Return a sentence about containers and networks that the engine did not remove."""
     label = f"label={RUN_LABEL}={token}"
     return (
         f"this run's containers and network are left on the Docker engine at {host}, which did not remove them: "
@@ -141,7 +141,7 @@ def remove_leftovers(engine: Engine, progress: Progress) -> None:
 
 
 def abandoned(all_labels: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
-    """The tokens of runs with a dead harness, from the labels of containers and networks on the engine."""
+    """Return the tokens of runs with a dead harness, from the labels of containers and networks on the engine."""
     tokens = set()
     for labels in all_labels:
         with suppress(KeyError, ValueError):  # not ours, or from a version with other labels

@@ -59,7 +59,7 @@ class Engine:
 
 
 def find() -> Engine:
-    """The engine from DOCKER_HOST, the docker context or the default socket. Raises EngineTrouble."""
+    """Find the engine from DOCKER_HOST, the docker context or the default socket. Raises EngineTrouble."""
     host = get_docker_host() or os.environ.get("DOCKER_HOST") or DEFAULT_HOST
     if why := _not_local(host):
         raise EngineTrouble(f"the Docker engine at {host} cannot be used: {why}")
@@ -74,7 +74,7 @@ def find() -> Engine:
 
 @contextmanager
 def client_of(host: str, timeout_s: float = OPERATE_TIMEOUT_S) -> Iterator[docker.DockerClient]:
-    """A separate client, which is closed at the end."""
+    """Open a separate client, which is closed at the end."""
     client = docker.DockerClient(base_url=host, timeout=timeout_s, version="auto")
     try:
         yield client
@@ -83,7 +83,7 @@ def client_of(host: str, timeout_s: float = OPERATE_TIMEOUT_S) -> Iterator[docke
 
 
 def answers(host: str) -> bool:
-    """Whether the engine is reachable; a slow engine counts as busy, not as gone."""
+    """Return whether the engine is reachable; a slow engine counts as busy, not as gone."""
     try:
         with closing(connection_to(host, ASK_TIMEOUT_S)) as connection:
             connection.request("GET", "/_ping")
@@ -96,7 +96,7 @@ def answers(host: str) -> bool:
 
 
 def is_gone(error: BaseException) -> bool:
-    """Whether the error means that no engine listens. docker-py wraps it several times."""
+    """Return whether the error means that no engine listens. docker-py wraps it several times."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, CONNECTION_FAILURES) and not isinstance(cause, requests.Timeout):
@@ -106,14 +106,14 @@ def is_gone(error: BaseException) -> bool:
 
 
 def explain_failure(error: Exception, host: str = "") -> str:
-    """One sentence that explains an engine's error, with the next step. Pure."""
+    """Explain an engine's error in one sentence, with the next step. Pure."""
     if not isinstance(error, APIError) and is_gone(error):
         return f"the Docker engine at {host} no longer answers ({reason(error)}): start it again"
     return f"{reason(error)}; {_step(error)}"
 
 
 def reason(error: BaseException) -> str:
-    """The engine's message, or the innermost cause of a failed connection, on one line."""
+    """Return the engine's message, or the innermost cause of a failed connection, on one line."""
     if isinstance(error, APIError):
         text = str(error.explanation or error)
     else:
@@ -133,12 +133,12 @@ def _step(error: BaseException) -> str:
 
 
 def step_for(message: str) -> str:
-    """The next step after an engine's error; '' if it is unknown. Pure."""
+    """Return the next step after an engine's error; '' if it is unknown. Pure."""
     return next((step for sign, step in SIGNS if sign in message.lower()), "")
 
 
 def _not_local(host: str) -> str:
-    """Why the engine is not on this machine ('' if it is). Pure."""
+    """Return why the engine is not on this machine; '' if it is. Pure."""
     where = urlsplit(host)
     if where.scheme == "unix":
         return ""
@@ -148,7 +148,7 @@ def _not_local(host: str) -> str:
 
 
 def _user(options: Any) -> tuple[str, str | None]:
-    """The user for containers: root in a rootless engine, which maps it to this user; otherwise this user."""
+    """Return the user for containers: root in a rootless engine, which maps it to this user; otherwise this user."""
     names = {part for option in options for part in str(option).split(",")}
     if "name=rootless" in names:
         return "0:0", None

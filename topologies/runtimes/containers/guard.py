@@ -80,7 +80,7 @@ class Removal:
         self._ask("DELETE", f"/containers/{container}?force=1&v=1")
 
     def _ask(self, method: str, path: str) -> Any:
-        """The answer's JSON; None for requests other than GET. The next pass retries failed removals."""
+        """Return the answer's JSON; None for requests other than GET. The next pass retries failed removals."""
         with closing(connection_to(self._engine, ANSWER_TIMEOUT_S)) as connection:
             connection.request(method, path)
             response = connection.getresponse()
@@ -104,7 +104,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def connection_to(engine: str, timeout_s: float) -> http.client.HTTPConnection:
-    """A connection to an engine at ``unix:///path`` or ``tcp://host:port``, not yet opened."""
+    """Return a connection to an engine at ``unix:///path`` or ``tcp://host:port``, not yet opened."""
     where = urlsplit(engine)
     if where.scheme == "unix":
         return UnixConnection(where.path, timeout_s)
@@ -112,7 +112,7 @@ def connection_to(engine: str, timeout_s: float) -> http.client.HTTPConnection:
 
 
 def command_line(engine: str, run: str, *, stop_first: bool = False, remove: Sequence[Path] = ()) -> list[str]:
-    """The arguments of a guard for the calling process; start it with ``start_new_session=True``."""
+    """Return the arguments of a guard for the calling process; start it with ``start_new_session=True``."""
     line = [sys.executable, "-I", "-S", str(Path(__file__).resolve()), "--parent", str(os.getpid())]
     line += ["--engine", engine, "--run", run, *(["--stop-first"] if stop_first else [])]
     for folder in remove:

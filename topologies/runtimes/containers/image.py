@@ -48,7 +48,7 @@ class Image:
 
 
 def wanted(product: BrokerProduct, name: str | None, is_here: Callable[[str], bool]) -> str:
-    """The requested image; otherwise upstream's, or the one built here if only that is on the engine.
+    """Return the requested image; otherwise upstream's, or the one built here if only that is on the engine.
 
     Pure except for calls of ``is_here``.
     """
@@ -59,7 +59,7 @@ def wanted(product: BrokerProduct, name: str | None, is_here: Callable[[str], bo
 
 
 def look(engine: Engine, product: BrokerProduct, wanted_name: str | None) -> tuple[str, str]:
-    """(name, '' if the image is on the engine or in a registry, otherwise why it is not available)."""
+    """Return the image's name, and why it is not available; '' if it is on the engine or in a registry."""
     with client_of(engine.host, REGISTRY_TIMEOUT_S) as client:
         name = wanted(product, wanted_name, lambda image: is_here(client, image))
         if is_here(client, name):
@@ -72,7 +72,7 @@ def look(engine: Engine, product: BrokerProduct, wanted_name: str | None) -> tup
 
 
 def obtain(engine: Engine, product: BrokerProduct, wanted_name: str | None, progress: Progress) -> Image:
-    """The image, pulled first if the engine does not have it. Raises EngineTrouble."""
+    """Return the image, pulled first if the engine does not have it. Raises EngineTrouble."""
     with client_of(engine.host, PULL_TIMEOUT_S) as client:
         try:
             name = wanted(product, wanted_name, lambda image: is_here(client, image))
@@ -91,7 +91,7 @@ def obtain(engine: Engine, product: BrokerProduct, wanted_name: str | None, prog
 
 
 def cannot_be_had(product: BrokerProduct, name: str, why: str) -> str:
-    """The sentence about an image that is not on the engine and cannot be pulled. Pure."""
+    """Return a sentence about an image that is not on the engine and cannot be pulled. Pure."""
     if step := step_for(why):
         return f"image {name} is not on the Docker engine and cannot be pulled: {why}; {step}"
     return (
@@ -124,7 +124,7 @@ def use_reaper_if_it_can_be_had(engine: Engine, progress: Progress) -> None:
 
 
 def _with_prefix(name: str) -> str:
-    """The image name as used by Testcontainers if TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX is set."""
+    """Return the image name as used by Testcontainers if TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX is set."""
     return testcontainers_config.hub_image_name_prefix + name
 
 

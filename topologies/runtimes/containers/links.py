@@ -50,7 +50,7 @@ class ProxyContainer(BrokerContainer):
         self.kill_process()
 
     def wait(self, timeout_s: float) -> bool:
-        """Always True: the guard has already waited."""
+        """Return True: the guard has already waited."""
         return True
 
 
@@ -62,7 +62,10 @@ def links_in_containers(
     brokers: Mapping[str, BrokerContainer],
     log: Path,
 ) -> LinkProxies:
-    """Toxiproxy with its proxies. Its container is not created yet. ``brokers``: may be filled until it starts."""
+    """Return Toxiproxy with its proxies. Its container is not created yet.
+
+    ``brokers``: may be filled until it starts.
+    """
     line = toxiproxy_line(SERVER_INSIDE, api_port, EVERYWHERE)
     container = DockerContainer(context.image.name, network=context.network, network_aliases=[LINKS_HOST])
     container.with_name(f"{context.network.name}-{LINKS_HOST}")
@@ -79,7 +82,7 @@ def links_in_containers(
 
 
 def listeners(proxies: tuple[PlannedProxy, ...]) -> dict[str, frozenset[int]]:
-    """Each broker that links call, with the ports at which they call it. Pure."""
+    """Return each broker that links call, with the ports at which they call it. Pure."""
     called = {proxy.door.broker for proxy in proxies}
     return {name: frozenset(proxy.upstream_port for proxy in proxies if proxy.door.broker == name) for name in called}
 
@@ -90,7 +93,7 @@ LISTENS = "0A"
 
 
 def listening_in(pid: int, wanted: frozenset[int], proc: Path = Path("/proc")) -> frozenset[int]:
-    """The ``wanted`` ports with a listener in a process's network namespace; empty once the process has ended."""
+    """Return the ``wanted`` ports with a listener in a process's network namespace; empty once the process is gone."""
     ports: set[int] = set()
     for table in TABLES:
         if not wanted <= ports:
@@ -102,7 +105,7 @@ def listening_in(pid: int, wanted: frozenset[int], proc: Path = Path("/proc")) -
 
 
 def listening_among(lines: Iterable[str]) -> set[int]:
-    """Ports from the lines of /proc/net/tcp or tcp6: ``0: 0100007F:EE48 00000000:0000 0A …``. Pure."""
+    """Parse ports from the lines of /proc/net/tcp or tcp6: ``0: 0100007F:EE48 00000000:0000 0A …``. Pure."""
     rows = (line.split(maxsplit=4) for line in lines)
     return {int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == LISTENS}
 
@@ -131,7 +134,7 @@ class BrokerListeners:
         self._looks: dict[str, ListeningPorts] = {}
 
     def listening(self) -> frozenset[int]:
-        """All listening ports. Ports are unique within a topology, in containers too."""
+        """Return all listening ports. Ports are unique within a topology, in containers too."""
         return frozenset(port for broker in self._wanted for port in self._ports_of(broker))
 
     def _ports_of(self, broker: str) -> frozenset[int]:
@@ -145,7 +148,7 @@ class BrokerListeners:
         return latest.ports
 
     def _holds_s(self, broker: str, handle: BrokerContainer, latest: ListeningPorts) -> float:
-        """How many seconds a look stays valid: a broker that is up stays up while its process lives."""
+        """Return how many seconds a look stays valid: a broker that is up stays up while its process lives."""
         if handle.is_leaving:
             return LEAVING_S
         return SETTLED_S if latest.ports >= self._wanted[broker] else UNSETTLED_S

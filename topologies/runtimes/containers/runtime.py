@@ -125,7 +125,7 @@ def host_names(topology: Topology) -> dict[str, str]:
 
 
 def plain(name: str) -> str:
-    """Only lowercase letters, digits and '-', without '-' at either end."""
+    """Reduce a name to lowercase letters, digits and '-', without '-' at either end."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "broker"
 
 
@@ -210,7 +210,7 @@ def _network(engine: Engine, name: str, run_labels: Mapping[str, str]) -> Networ
 def command_inside(
     product: ProductLaunch, home: Path, broker: AnyBroker, memory_mb: int, *, tls: bool, shares_store: bool
 ) -> list[str]:
-    """The arguments of a broker's Java, with paths inside its container. ``home``: the distribution. Pure."""
+    """Return the arguments of a broker's Java, with paths inside its container. ``home``: the distribution. Pure."""
     stores = STORES_INSIDE if tls else None
     launch = Launch(Path("java"), home, AGENT_INSIDE, SECRETS_INSIDE, memory_mb, stores, jvm=broker.java)
     return product.command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if shares_store else None)
@@ -227,7 +227,7 @@ def _container(
     store: Path | None,
     tls: bool,
 ) -> BrokerContainer:
-    """The container, not yet created.
+    """Return the container, not yet created.
 
     Inside, the broker's host name resolves to the address at which it is published. The broker announces that address
     to clients. The ports are the same inside and outside.
@@ -304,7 +304,7 @@ class ContainerRuntime(ManagedRuntime[BrokerContainer]):
         return prepare(self._topology, self._directory, self._wishes, self._authority, self._image, progress)
 
     def _end(self, prepared: Prepared[BrokerContainer]) -> None:
-        """The guard ends them from outside, so that this also works in a signal handler."""
+        """End the containers through their guard, from outside, so that this also works in a signal handler."""
         assert isinstance(prepared, ContainersPrepared)
         if not prepared.guard.finish():
             for handle in prepared.handles.values():
@@ -314,7 +314,7 @@ class ContainerRuntime(ManagedRuntime[BrokerContainer]):
             self._told_what_is_left = True
 
     def _read_versions(self, broker: str) -> dict[str, str]:
-        """The versions in the image, as the broker reports them."""
+        """Return the versions in the image, as the broker reports them."""
         with closing(Jolokia(self.management(broker), ASK_TIMEOUT_S)) as agent, suppress(ManagementFailed):
             version = queries_of(self._topology, broker).version(agent)
             java = str(agent.read("java.lang:type=Runtime", "VmVersion")["VmVersion"])

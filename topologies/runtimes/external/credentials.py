@@ -29,7 +29,7 @@ class ExternalCredentials:
     management: Credentials
 
     def as_file(self) -> str:
-        """The text of a file that `find` can read."""
+        """Return the text of a file that `find` can read."""
         values = (self.client.username, self.client.password, self.management.username, self.management.password)
         return "".join(f"{name}={value}\n" for name, value in zip(NAMES, values, strict=True))
 

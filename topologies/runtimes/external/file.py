@@ -124,7 +124,7 @@ class _Reader:
         return ExternalBroker(name, key.start_mark.line + 1, uris, url, calls_itself)
 
     def _fields(self, node: Node | None, where: str, allowed: tuple[str, ...]) -> dict[str, Node]:
-        """Values by name; names other than ``allowed`` are rejected."""
+        """Return values by name; names other than ``allowed`` are rejected."""
         fields = self.document.mapping(node, where)
         for name, (key, _) in fields.items():
             if name in SECRETS:
@@ -172,7 +172,7 @@ class _Reader:
 
 
 def _address(parts: SplitResult) -> str:
-    """The address in a normal form: host names are lowercase."""
+    """Normalize an address: host names are lowercase."""
     host = str(parts.hostname)
     return f"[{host}]:{parts.port}" if ":" in host else f"{host}:{parts.port}"
 

@@ -32,7 +32,7 @@ class ExternalRuntime:
     def __init__(
         self, topology: Topology, file: BrokersFile, credentials: ExternalCredentials, *, ca_file: str = ""
     ) -> None:
-        """Raises UserError if the file does not match the topology."""
+        """Raise UserError if the file does not match the topology."""
         file.check(topology)
         self._topology, self._file, self._credentials, self._ca_file = topology, file, credentials, ca_file
         self._versions: dict[str, str] = {}
@@ -74,7 +74,7 @@ class ExternalRuntime:
         self._refuse("resumed", broker)
 
     def alive(self, broker: str) -> bool:
-        """Always True: nothing here knows; the clients' connections show when a broker goes away."""
+        """Return True, as nothing here can check it: the clients' connections show when a broker goes away."""
         self._topology.broker(broker)  # raises KeyError, which lists the brokers
         return True
 
@@ -89,7 +89,7 @@ class ExternalRuntime:
         return Endpoint(broker, protocol, uris[protocol])
 
     def management(self, broker: str) -> ManagementEndpoint:
-        """Raises ManagementFailed if the broker has no management address."""
+        """Return the management address. Raises ManagementFailed if the broker has none."""
         self._topology.broker(broker)
         url, login = self._file.brokers[broker].management, self._credentials.management
         if not url:
@@ -110,7 +110,7 @@ class ExternalRuntime:
         return None
 
     def versions(self) -> dict[str, str]:
-        """The versions of the brokers that reported one."""
+        """Return the versions of the brokers that reported one."""
         versions = sorted(set(self._versions.values()))
         return {self._topology.product.launch.name: ", ".join(versions)} if versions else {}
 
@@ -118,7 +118,7 @@ class ExternalRuntime:
         return {}
 
     def close(self) -> None:
-        """Nothing here was started."""
+        """Do nothing: nothing here was started."""
 
     def _refuse(self, operation: str, broker: str) -> NoReturn:
         self._topology.broker(broker)

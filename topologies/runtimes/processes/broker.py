@@ -21,7 +21,7 @@ class BrokerProcess:
     def __init__(
         self, command: Sequence[str], environment: dict[str, str], *, log: Path, pid_file: Path, remove: Sequence[Path]
     ) -> None:
-        """``remove``: folders that the guard removes if the harness is killed."""
+        """Prepare the process without starting it. ``remove``: folders that the guard removes if the harness dies."""
         self._command, self._environment = command, environment
         self._pid_file, self._remove = pid_file, remove
         self._guard: subprocess.Popen[bytes] | None = None
@@ -73,7 +73,7 @@ class BrokerProcess:
         return self._pid
 
     def terminate(self) -> None:
-        """Ask it to shut down; a frozen broker is thawed first, so that it receives the signal."""
+        """Send SIGTERM to the broker. A frozen broker is thawed first, so that it receives the signal."""
         if self._guard is not None and self.alive:
             self.signal(signal.SIGCONT)
             with suppress(ProcessLookupError):
@@ -88,7 +88,7 @@ class BrokerProcess:
                 self._guard.kill()  # a broker that is not started yet ends with its guard
 
     def signal(self, number: signal.Signals) -> bool:
-        """Signal the broker's process group; False if that is not possible."""
+        """Send a signal to the broker's process group; return False if that is not possible."""
         pid = self.pid
         if pid is None:
             return False
@@ -99,7 +99,7 @@ class BrokerProcess:
         return True
 
     def wait_for_pid(self) -> int | None:
-        """The broker's pid. Waits the short time that its guard needs; None if there is no pid by then."""
+        """Return the broker's pid, after the short time that its guard needs; None if there is no pid by then."""
         end = time.monotonic() + GUARD_START_LIMIT_S
         while self.pid is None and self.alive and time.monotonic() < end:
             pause()
@@ -115,7 +115,7 @@ class BrokerProcess:
         return True
 
     def freeze(self) -> bool:
-        """Freeze the broker; False if it is not running."""
+        """Freeze the broker and return True; return False if it is not running."""
         return self.wait_for_pid() is not None and self.signal(signal.SIGSTOP)
 
     def thaw(self) -> bool:

@@ -36,7 +36,10 @@ PROGRAMS = "mkfs.ext4", "mount"
 
 
 def mkfs_line(image: Path) -> list[str]:
-    """The command that makes the file system. It writes everything at once, so that no kernel thread writes later."""
+    """Return the command that makes the file system.
+
+    It writes everything at once, so that no kernel thread writes later.
+    """
     settings = "lazy_itable_init=0,lazy_journal_init=0"
     return ["mkfs.ext4", "-q", "-F", "-E", settings, "-i", "65536", str(image)]
 
@@ -178,7 +181,7 @@ class Disks:
 
 
 def disks_without_power(brokers: Collection[str], stores: Mapping[str, str]) -> list[str]:
-    """The disks that fail with the machines of these brokers, identified by broker name. Pure.
+    """Return the disks that fail with the machines of these brokers, identified by broker name. Pure.
 
     ``stores``: each standby that shares a store, with its active broker.
     """
@@ -187,7 +190,7 @@ def disks_without_power(brokers: Collection[str], stores: Mapping[str, str]) -> 
 
 
 def shared_stores(topology: Topology) -> dict[str, str]:
-    """Each standby that shares a store, with its active broker. Pairs with replication share none. Pure."""
+    """Return each standby that shares a store, with its active broker. Pairs with replication share none. Pure."""
     return {
         broker.name: broker.standby_of for broker in topology.brokers if broker.standby_of and not broker.copies_store
     }
@@ -205,12 +208,12 @@ def clear_dead() -> None:
 
 
 def dead_loops() -> list[Loop]:
-    """The loop devices of disks whose run has ended."""
+    """Return the loop devices of disks whose run has ended."""
     return [loop for loop in mounts.current_loops() if loop.image.name in (IMAGE, KEPT_IMAGE) and _is_free(loop.image)]
 
 
 def _is_free(image: Path) -> bool:
-    """Whether no process holds the lock of an image; True if the file is gone."""
+    """Return whether no process holds the lock of an image; True if the file is gone."""
     try:
         file = os.open(image, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -227,12 +230,12 @@ def _is_free(image: Path) -> bool:
 
 
 def no_disks(runtime: str) -> str:
-    """Why brokers of a runtime cannot have disks on this machine, with the next step; '' if they can."""
+    """Return why brokers of a runtime cannot have disks on this machine, with the next step; '' if they can."""
     return why_not(runtime, Capability.OWNS_DISKS) or why_no_disks()
 
 
 def why_no_disks() -> str:
-    """Why brokers cannot have disks on this machine, with the next step; '' if they can.
+    """Return why brokers cannot have disks on this machine, with the next step; '' if they can.
 
     Creates a small disk, cuts its power and mounts it again, which takes some hundredths of a second.
     """

@@ -43,7 +43,7 @@ def command_line(
     remove: Sequence[Path] = (),
     leaves_processes: bool = False,
 ) -> list[str]:
-    """The arguments that run ``command`` under a guard of the calling process.
+    """Return the arguments that run ``command`` under a guard of the calling process.
 
     ``leaves_processes``: background processes of the command keep running after it, as in a shell.
 
@@ -109,14 +109,14 @@ def _ignore_the_terminal() -> None:
     """Install handlers that do nothing. The child would inherit SIG_IGN."""
 
     def nothing(_number: int, _frame: FrameType | None) -> None:
-        """Unlike SIG_IGN, a handler is reset to the default by exec."""
+        """Do nothing: unlike SIG_IGN, a handler is reset to the default by exec."""
 
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, nothing)
 
 
 def _prctl() -> Callable[[int, int], None]:
-    """Linux's prctl, or a call without effect on other systems, where only the polling protects."""
+    """Return Linux's prctl, or a call without effect on other systems, where only the polling protects."""
     if not sys.platform.startswith("linux"):
         return lambda _option, _value: None
     libc = ctypes.CDLL(None, use_errno=True)
@@ -163,7 +163,7 @@ def _watch(child: subprocess.Popen[bytes], parent: int, remove: Sequence[Path], 
 
 
 def _kill_all(child: subprocess.Popen[bytes]) -> None:
-    """SIGKILL the command's process group, then all remaining child processes.
+    """Kill the command's process group with SIGKILL, then all remaining child processes.
 
     Orphans of the command become our children (subreaper), so processes that changed group or session are found too.
     """
@@ -181,7 +181,7 @@ def _kill_all(child: subprocess.Popen[bytes]) -> None:
 
 
 def _children() -> list[int]:
-    """Pids of this process's children, from /proc; none without /proc."""
+    """Return the pids of this process's children, from /proc; none without /proc."""
     me, children = os.getpid(), []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):

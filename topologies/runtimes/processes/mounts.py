@@ -61,7 +61,7 @@ def _unescaped(word: str) -> str:
 
 
 def mounts_below(folder: Path, mounts: Iterable[Mount]) -> list[Mount]:
-    """The mounts in a folder, the latest first, because one may hide another. Pure."""
+    """Return the mounts in a folder, the latest first, because one may hide another. Pure."""
     return [mount for mount in mounts if mount.at.is_relative_to(folder)][::-1]
 
 
@@ -72,7 +72,7 @@ def current_mounts() -> list[Mount]:
 
 
 def current_loops() -> list[Loop]:
-    """The loop devices in use."""
+    """Return the loop devices in use."""
     loops = []
     for entry in LOOPS.glob("loop*/loop/backing_file"):
         with suppress(OSError):  # released in between
@@ -103,7 +103,7 @@ def unmount(at: Path, timeout_s: float, pause: Callable[[float], None] = time.sl
 
 
 def _umount2(at: Path, flags: int) -> int:
-    """The error number; 0 on success."""
+    """Unmount, and return the error number; 0 on success."""
     libc = ctypes.CDLL(None, use_errno=True)
     return ctypes.get_errno() if libc.umount2(os.fsencode(at), flags) else 0
 
@@ -129,7 +129,7 @@ def clear(folder: Path, keep: bool) -> bool:
 
 
 def command_line(folder: Path, keep: bool) -> list[str]:
-    """The arguments of a guard for the calling process. Start it with ``start_new_session=True``."""
+    """Return the arguments of a guard for the calling process. Start it with ``start_new_session=True``."""
     line = [sys.executable, "-I", "-S", str(Path(__file__).resolve()), "--parent", str(os.getpid())]
     return [*line, *(["--keep"] if keep else []), str(folder.resolve())]
 

@@ -114,7 +114,7 @@ def prepare(
 
 
 def _and_hosts(renderer: Render) -> Render:
-    """The renderer plus a hosts file for brokers whose links need one."""
+    """Extend a renderer by a hosts file for brokers whose links need one."""
 
     def rendered(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
         hosts = hosts_file(topology, broker.name)
@@ -143,7 +143,7 @@ def _links(
     directory: RunDirectory,
     private: PrivateFolder,
 ) -> LinkProxies:
-    """Toxiproxy with its proxies, not yet started; its log goes into ``links`` in the run folder."""
+    """Return Toxiproxy with its proxies, not yet started; its log is written to ``links`` in the run folder."""
     log = directory.path.absolute() / "links" / "toxiproxy.log"
     log.parent.mkdir(exist_ok=True)
     at = {key: port for key, port in chosen.items() if isinstance(key, ProxyEndpoint)}

@@ -70,7 +70,7 @@ class Place:
 
 
 def no_proxies(topology: Topology, runtime: str) -> str:
-    """Why the links of a topology cannot go through the proxies that they need, with the next step; '' if they can."""
+    """Return why links cannot use the proxies that they need, with the next step; '' if they can."""
     through = proxied(topology.links)
     if not through:
         return ""
@@ -87,7 +87,7 @@ def no_proxies(topology: Topology, runtime: str) -> str:
 
 
 def find_for(topology: Topology) -> Path | None:
-    """Toxiproxy's server; None if no link needs it. Raises ToxiproxyUnavailable."""
+    """Find Toxiproxy's server; None if no link needs it. Raises ToxiproxyUnavailable."""
     through = proxied(topology.links)
     return find_toxiproxy(through[0].name) if through else None
 
@@ -98,7 +98,7 @@ class LinkProxies:
     def __init__(
         self, server: Handle, api_port: int, proxies: Sequence[PlannedProxy], place: Place | None = None
     ) -> None:
-        """``server``: Toxiproxy below a guard, not yet started. ``place``: loopback by default."""
+        """Prepare the proxies. ``server``: Toxiproxy below a guard, not yet started. ``place``: loopback by default."""
         self._server, self._proxies = server, tuple(proxies)
         self._place = place or Place()
         self._api = Api(api_port)
@@ -135,7 +135,7 @@ class LinkProxies:
         return self._server.pid
 
     def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
-        """Host and port of the door to a link's end, as seen from this machine; None for a direct link."""
+        """Return host and port of the door to a link's end, as seen from this machine; None for a direct link."""
         end = link.to.name
         wanted = [ProxyEndpoint(link.name, end), ProxyEndpoint(link.name, end, link.opened_by.name)]
         wanted += [ProxyEndpoint("", end)] if link.cluster_name else []
@@ -210,7 +210,7 @@ class LinkProxies:
             self._shaped[proxy.name] = wanted
 
     def _own_proxies(self, link: str) -> list[PlannedProxy]:
-        """The proxies of the link, at least one, used by no other link. Raises RuntimeFailed."""
+        """Return the proxies of the link, at least one, used by no other link. Raises RuntimeFailed."""
         own_proxies = [proxy for proxy in self._proxies if link in proxy.links]
         if not own_proxies:
             raise RuntimeFailed(f"link {link!r} has no proxy, so it cannot have a fault: add --link '*:delay=0ms'")
@@ -222,7 +222,7 @@ class LinkProxies:
         return own_proxies
 
     def is_shut(self, link: str) -> bool:
-        """Whether all doors of the link are closed."""
+        """Return whether all doors of the link are closed."""
         return all(proxy.name not in self._open for proxy in self._proxies if link in proxy.links)
 
     def _set_doors(self, listening: Collection[int]) -> None:
@@ -247,7 +247,7 @@ class LinkProxies:
         self._shut.pop(proxy.name, None)
 
     def loss(self) -> str:
-        """A sentence with the end of its log if Toxiproxy ended unexpectedly; '' while it runs."""
+        """Return a sentence with the end of its log if Toxiproxy ended unexpectedly; '' while it runs."""
         if self._closed.is_set() or self._server.alive:
             return ""
         return f"Toxiproxy, which every link goes through, ended unexpectedly; {self._log_end()}"
@@ -279,7 +279,7 @@ class LinkProxies:
         return {link: carried for link, carried in totals.items() if link not in unknown}
 
     def _whole_log(self) -> list[str]:
-        """All complete lines of the log. Raises OSError."""
+        """Return all complete lines of the log. Raises OSError."""
         return self._server.log.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
 
     def leave(self) -> None:

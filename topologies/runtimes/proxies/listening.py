@@ -19,13 +19,13 @@ BUFFER_BYTES = 1 << 16
 
 
 def listening_ports(besides: Collection[str] = ()) -> set[int]:
-    """The listening ports. ``besides``: addresses to leave out. Raises OSError."""
+    """Return the listening ports. ``besides``: addresses to leave out. Raises OSError."""
     listeners = (listener for family in (socket.AF_INET, socket.AF_INET6) for listener in _listeners(family))
     return {port for port, address in listeners if address not in besides}
 
 
 def _listeners(family: int) -> Iterator[tuple[int, str]]:
-    """Port and address of each listener."""
+    """Yield port and address of each listener."""
     wanted = REQUEST.pack(family, socket.IPPROTO_TCP, 0, 0, 1 << LISTEN)
     header = HEADER.pack(HEADER.size + len(wanted), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, 0, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_SOCK_DIAG) as kernel:

@@ -93,7 +93,7 @@ class PlannedProxy:
 
 
 def proxy_endpoints(topology: Topology, members: Members = Members.CALLERS) -> list[ProxyEndpoint]:
-    """The ports that a topology's links need: none, or Toxiproxy's and one per door. Pure.
+    """Return the ports that a topology's links need: none, or Toxiproxy's and one per door. Pure.
 
     A caller's separate door has the port number of the broker behind it, at another address.
     """
@@ -115,7 +115,7 @@ def proxy_plan(
     upstream: Mapping[tuple[str, str], str],
     members: Members = Members.CALLERS,
 ) -> tuple[PlannedProxy, ...]:
-    """The proxies of a topology's links. ``upstream``: address by (broker, listener). Pure."""
+    """Return the proxies of a topology's links. ``upstream``: address by (broker, listener). Pure."""
     proxied_links = proxied(topology.links)
     plain = (
         PlannedProxy(
@@ -135,7 +135,7 @@ def proxy_plan(
 
 
 def hosts_file(topology: Topology, broker: str) -> str:
-    """The hosts file for the JVM of a broker with separate doors; '' for any other broker.
+    """Return the hosts file for the JVM of a broker with separate doors; '' for any other broker.
 
     Pure, except that it reads this machine's name, because programs also look that up.
     """
@@ -146,12 +146,12 @@ def hosts_file(topology: Topology, broker: str) -> str:
 
 
 def callers_address(topology: Topology, broker: str) -> str:
-    """The address of one caller's doors."""
+    """Return the address of one caller's doors."""
     return str(FIRST_OF_CALLERS + [member.name for member in topology.brokers].index(broker))
 
 
 def _with_addresses(links: tuple[Link, ...]) -> list[Link]:
-    """The links whose opener gets an address, which may differ for each link."""
+    """Return the links whose opener gets an address, which may differ for each link."""
     return [link for link in links if not link.cluster_name]
 
 

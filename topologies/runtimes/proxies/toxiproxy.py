@@ -60,7 +60,7 @@ def command(executable: Path, port: int, address: str = LOOPBACK) -> list[str]:
 
 
 def toxics(impairment: Impairment) -> list[Toxic]:
-    """The toxics for an impairment, in the order in which they are added. Pure."""
+    """Return the toxics for an impairment, in the order in which they are added. Pure."""
     wanted: list[Toxic] = []
     for stream in STREAMS:
         if impairment.delay_ms:
@@ -72,7 +72,7 @@ def toxics(impairment: Impairment) -> list[Toxic]:
 
 
 def swallow_toxics() -> list[Toxic]:
-    """Toxics that discard all bytes both ways, while connections stay open and new ones are accepted. Pure."""
+    """Return toxics that discard all bytes both ways, while connections stay open and new ones are accepted. Pure."""
     return [_toxic("timeout", stream, {"timeout": 0}) for stream in STREAMS]
 
 
@@ -138,7 +138,7 @@ BEGAN, WRITE_FAILED, ENDED = "Setup connection", "Could not write to destination
 
 
 def sent_bytes(metrics: str, log: Iterable[str]) -> Counter[tuple[str, str]]:
-    """The bytes of ended connections, by (proxy, stream). Pure."""
+    """Return the bytes of ended connections, by (proxy, stream). Pure."""
     sizes = Counter({(proxy, stream): int(float(count)) for stream, proxy, count in SENT.findall(metrics)})
     for event in (json.loads(line) for line in log if WRITE_FAILED in line):
         (stream,) = (stream for stream in STREAMS if event["link"].endswith(stream))
@@ -147,7 +147,7 @@ def sent_bytes(metrics: str, log: Iterable[str]) -> Counter[tuple[str, str]]:
 
 
 def with_open_connections(log: Iterable[str]) -> set[str]:
-    """The proxies with connections that have not ended. Pure."""
+    """Return the proxies with connections that have not ended. Pure."""
     connections = Counter[str]()
     for line in log:
         if BEGAN in line:
