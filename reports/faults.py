@@ -304,7 +304,7 @@ def _scale(axes: Axes, rows: tuple[OutageRow, ...]) -> None:
 
 def _draw_row(axes: Axes, y: float, row: OutageRow) -> None:
     """Draw a dot per client, and a line at the outage of the median client."""
-    colour, marker = look(row.style)["color"], look(row.style)["marker"]
+    color, marker = look(row.style)["color"], look(row.style)["marker"]
     name = shortened(f"{row.name} ({len(row.outages_ms) + row.never:,})")
     axes.text(0.0, y + 0.42, name, transform=axes.get_yaxis_transform(), fontsize=SMALL, color=INK)
     values = sorted(max(value, LEAST_MS) for value in row.outages_ms)
@@ -312,7 +312,7 @@ def _draw_row(axes: Axes, y: float, row: OutageRow) -> None:
         middle = values[(len(values) - 1) // 2]
         axes.plot([middle, middle], [y - 0.3, y + 0.22], color=MUTED, linewidth=1.6)
     heights = [y - 0.04 + SPREAD * ((at * 3 % STEPS) / (STEPS - 1) - 0.5) for at in range(len(values))]
-    axes.plot(values, heights, linestyle="", marker=marker, markersize=6, color=colour, alpha=0.6)
+    axes.plot(values, heights, linestyle="", marker=marker, markersize=6, color=color, alpha=0.6)
     if row.never:
         text = f"{row.never:,} never ▸"
         axes.text(1.0, y - 0.1, text, transform=axes.get_yaxis_transform(), ha="right", fontsize=SMALL, color=INK)

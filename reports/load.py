@@ -158,12 +158,12 @@ def _draw_line(
     axes: Axes, points: Sequence[RatePoint], values_ms: Sequence[float | None], drawn: Mapping[str, Any]
 ) -> None:
     shown_ms = [nan if value is None else max(value, LEAST_MS) for value in values_ms]
-    colour, marker = drawn["color"], drawn["marker"]
+    color, marker = drawn["color"], drawn["marker"]
     rates = [point.rate_per_s for point in points]
-    axes.plot(rates, shown_ms, linewidth=2, color=colour, linestyle=drawn["linestyle"])
+    axes.plot(rates, shown_ms, linewidth=2, color=color, linestyle=drawn["linestyle"])
     for point, value in zip(points, shown_ms, strict=True):
-        size, inside = (HELD, colour) if point.held else (NOT_HELD, "none")
-        axes.plot(point.rate_per_s, value, marker, color=colour, markersize=size, markerfacecolor=inside)
+        size, inside = (HELD, color) if point.held else (NOT_HELD, "none")
+        axes.plot(point.rate_per_s, value, marker, color=color, markersize=size, markerfacecolor=inside)
 
 
 def _scale(axes: Axes) -> None:

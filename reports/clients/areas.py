@@ -34,7 +34,7 @@ from reports.parts.style import (
     plain_axes,
     shortened,
 )
-from reports.parts.values import Chart, NamedColour
+from reports.parts.values import Chart, NamedColor
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ClientRows:
 class ClientTimeline:
     """All clients over the load, in columns of the same length."""
 
-    brokers: tuple[NamedColour, ...]
+    brokers: tuple[NamedColor, ...]
     groups: tuple[ClientRows, ...]
     backdrop: Backdrop
 
@@ -64,7 +64,7 @@ class ClientAreas:
     """How many clients of one group each broker had. ``at_s``: when any number changed, and the end of the load.
 
     ``counts[broker]`` and ``fair[broker]`` have a value for each time: clients, and what would be fair.
-    ``labelled_counts``: at some moments, in seconds, the clients of each broker.
+    ``labeled_counts``: at some moments, in seconds, the clients of each broker.
     """
 
     group: str
@@ -72,14 +72,14 @@ class ClientAreas:
     at_s: tuple[float, ...]
     counts: tuple[tuple[int, ...], ...]
     fair: tuple[tuple[float, ...], ...]
-    labelled_counts: tuple[tuple[float, tuple[int, ...]], ...] = ()
+    labeled_counts: tuple[tuple[float, tuple[int, ...]], ...] = ()
 
 
 NOWHERE = -1
 """The cell of a client that is connected to no broker."""
 COLUMNS, AREA_COLUMNS = 900, 300
-MOST_COLOURS, STYLES_OF_MANY = 8, (0, 1, 2, 3, 4, 5, 7)
-"""With many brokers, the styles of the most active ones. The others are grey, as is style 6."""
+MOST_COLORS, STYLES_OF_MANY = 8, (0, 1, 2, 3, 4, 5, 7)
+"""With many brokers, the styles of the most active ones. The others are gray, as is style 6."""
 Ints = npt.NDArray[np.int64]
 
 
@@ -94,10 +94,10 @@ def timeline(results: Results, backdrop: Backdrop) -> ClientTimeline:
     return ClientTimeline(brokers, tuple(rows for rows in groups if rows.clients), backdrop)
 
 
-def named_brokers(results: Results) -> tuple[NamedColour, ...]:
-    """Return the brokers in the run's order, with their colours.
+def named_brokers(results: Results) -> tuple[NamedColor, ...]:
+    """Return the brokers in the run's order, with their colors.
 
-    With more than eight brokers, only seven have a colour: first brokers with faults, then those with the most clients.
+    With more than eight brokers, only seven have a color: first brokers with faults, then those with the most clients.
     """
     stays = results.tables["stays"]
     names_in_order = dict.fromkeys(
@@ -105,14 +105,14 @@ def named_brokers(results: Results) -> tuple[NamedColour, ...]:
     )
     places = {name for group in results.summary["rebalance"]["groups"] for name in brokers_of(group)}
     names = [name for name in names_in_order if name in places]
-    if len(names) <= MOST_COLOURS:
-        return tuple(NamedColour(name, list(names_in_order).index(name)) for name in names)
+    if len(names) <= MOST_COLORS:
+        return tuple(NamedColor(name, list(names_in_order).index(name)) for name in names)
     targets = {fault["target"] for fault in results.summary["recovery"]["faults"]}
     spent = {name: pc.sum(_length(stays, name)).as_py() or 0 for name in names}
     liveliest = sorted(names, key=lambda name: (name not in targets, -spent[name]))[: len(STYLES_OF_MANY)]
-    coloured = sorted(liveliest, key=names.index)
-    styles = dict(zip(coloured, STYLES_OF_MANY, strict=True))
-    return tuple(NamedColour(name, styles.get(name, 0), name not in styles) for name in names)
+    colored = sorted(liveliest, key=names.index)
+    styles = dict(zip(colored, STYLES_OF_MANY, strict=True))
+    return tuple(NamedColor(name, styles.get(name, 0), name not in styles) for name in names)
 
 
 def _length(stays: pa.Table, broker: str) -> pa.ChunkedArray:
@@ -158,13 +158,13 @@ def _cells(stays: Sequence[Mapping[str, Any]], position: Mapping[str, int], load
     return cells
 
 
-def areas_of_groups(results: Results, backdrop: Backdrop) -> tuple[tuple[NamedColour, ...], tuple[ClientAreas, ...]]:
-    """Return the brokers of the areas, with all grey brokers combined as the last one, and the areas of each group."""
+def areas_of_groups(results: Results, backdrop: Backdrop) -> tuple[tuple[NamedColor, ...], tuple[ClientAreas, ...]]:
+    """Return the brokers of the areas, with all gray brokers combined as the last one, and the areas of each group."""
     brokers, stays, gone = named_brokers(results), results.tables["stays"], results.summary["rebalance"]["away"]
     muted = [broker.name for broker in brokers if broker.muted]
     shown = tuple(broker for broker in brokers if not broker.muted)
     together = [*([broker.name] for broker in shown), *([muted] if muted else [])]
-    muted_together = (NamedColour(f"{len(muted)} more", 0, muted=True),) if muted else ()
+    muted_together = (NamedColor(f"{len(muted)} more", 0, muted=True),) if muted else ()
     areas = (
         _areas(group, stays.filter(pc.equal(stays["group"], group["group"])), together, gone, results.run, backdrop)
         for group in results.summary["rebalance"]["groups"]
@@ -197,11 +197,11 @@ def _areas(
         (*starts[changed].tolist(), backdrop.load_s),
         tuple((*row[changed].tolist(), int(row[-1])) for row in counts),
         tuple((*row[changed].tolist(), float(row[-1])) for row in fair),
-        _labelled_counts(group, together),
+        _labeled_counts(group, together),
     )
 
 
-def _labelled_counts(
+def _labeled_counts(
     group: GroupBalance, together: Sequence[Sequence[str]]
 ) -> tuple[tuple[float, tuple[int, ...]], ...]:
     """Return the counts at the beginning, and after each fault when clients had settled, or could have settled."""
@@ -245,10 +245,10 @@ MOST_NAMED = 24
 BAR = 0.78
 STRIP = 5
 OPACITY = 0.75
-COUNT_ROOM, LEAST_LABELLED = 0.04, 0.09
-"""Shares of the load that a count takes, and of the clients that an area must have to be labelled."""
+COUNT_ROOM, LEAST_LABELED = 0.04, 0.09
+"""Shares of the load that a count takes, and of the clients that an area must have to be labeled."""
 PIXELS = ("4686e8", "db7833", "26a792", "9f70e0", "da559b", "9f9d2f", "7a889a", "be6255")
-"""The colours of the styles between those for a light and a dark page: pixels cannot follow the page."""
+"""The colors of the styles between those for a light and a dark page: pixels cannot follow the page."""
 MUTED_PIXEL = "8a8f98"
 
 
@@ -268,7 +268,7 @@ def draw_timeline(timeline: ClientTimeline) -> Figure:
     return figure
 
 
-def draw_areas(brokers: tuple[NamedColour, ...], groups: tuple[ClientAreas, ...], backdrop: Backdrop) -> Figure:
+def draw_areas(brokers: tuple[NamedColor, ...], groups: tuple[ClientAreas, ...], backdrop: Backdrop) -> Figure:
     """Draw one set of axes per group. Dashed lines mark the borders if all brokers had their fair share."""
     heights = [AREA] * len(groups)
     figure = _figure(heights)
@@ -330,7 +330,7 @@ def _draw_bars(axes: Axes, rows: ClientRows, timeline: ClientTimeline) -> None:
         step_s = timeline.backdrop.load_s / max(1, len(rows.cells[0]))
         lefts = [start * step_s for _, (start, _) in spans]
         widths = [(stop - start) * step_s for _, (start, stop) in spans]
-        axes.barh([row for row, _ in spans], widths, BAR, lefts, color=_colour(broker), linewidth=0, zorder=2)
+        axes.barh([row for row, _ in spans], widths, BAR, lefts, color=_color(broker), linewidth=0, zorder=2)
     axes.set_ylim(len(rows.clients) - 0.5, -0.5)
 
 
@@ -354,7 +354,7 @@ def _draw_pixels(axes: Axes, rows: ClientRows, timeline: ClientTimeline) -> None
 
 
 def pixels(
-    cells: tuple[tuple[int, ...], ...], brokers: tuple[NamedColour, ...]
+    cells: tuple[tuple[int, ...], ...], brokers: tuple[NamedColor, ...]
 ) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
     """Return RGBA values, one pixel per cell; transparent for times without a connection."""
     palette = np.array([[*bytes.fromhex(_pixel(broker)), 255] for broker in brokers] + [[0, 0, 0, 0]], dtype=np.uint8)
@@ -372,12 +372,12 @@ def _name_rows(axes: Axes, rows: ClientRows) -> None:
         axes.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
 
 
-def _draw_areas(axes: Axes, brokers: tuple[NamedColour, ...], group: ClientAreas) -> None:
+def _draw_areas(axes: Axes, brokers: tuple[NamedColor, ...], group: ClientAreas) -> None:
     base, fair = np.zeros(len(group.at_s)), np.zeros(len(group.at_s))
     for broker, counts, share in zip(brokers, group.counts, group.fair, strict=True):
         top = base + np.asarray(counts)
         axes.fill_between(
-            group.at_s, base, top, step="post", color=_colour(broker), alpha=OPACITY, linewidth=0, zorder=2
+            group.at_s, base, top, step="post", color=_color(broker), alpha=OPACITY, linewidth=0, zorder=2
         )
         fair = fair + np.asarray(share)
         inside = np.where(fair < group.total - 0.01, fair, np.nan)
@@ -392,12 +392,12 @@ def _draw_areas(axes: Axes, brokers: tuple[NamedColour, ...], group: ClientAreas
 def _write_counts(axes: Axes, group: ClientAreas) -> None:
     """Write counts to the right of some moments, unless they would overlap."""
     free_s, room_s = 0.0, group.at_s[-1] * COUNT_ROOM
-    for at_s, counts in group.labelled_counts:
+    for at_s, counts in group.labeled_counts:
         if at_s < free_s or at_s + room_s > group.at_s[-1]:
             continue
         free_s, base = at_s + room_s, 0
         for count in counts:
-            if count >= LEAST_LABELLED * group.total:
+            if count >= LEAST_LABELED * group.total:
                 y = base + count / 2
                 axes.text(at_s + room_s / 8, y, f"{count:,}", va="center", fontsize=SMALL, color=INK, zorder=5)
             base += count
@@ -405,20 +405,20 @@ def _write_counts(axes: Axes, group: ClientAreas) -> None:
 
 def _label_area(axes: Axes, text: str, y: float, count: int, total: int) -> None:
     """Draw the label at the right edge, next to the area. Areas too thin for a line of text get none."""
-    if count >= max(1, LEAST_LABELLED * total):
+    if count >= max(1, LEAST_LABELED * total):
         where = axes.get_yaxis_transform()
         axes.text(1.012, y, shortened(text), transform=where, va="center", fontsize=SMALL, color=INK, clip_on=False)
 
 
-def _legend(figure: Figure, axes: Axes, brokers: tuple[NamedColour, ...], as_pixels: bool) -> None:
+def _legend(figure: Figure, axes: Axes, brokers: tuple[NamedColor, ...], as_pixels: bool) -> None:
     shown = [broker for broker in brokers if not broker.muted]
     handles = [
-        Patch(color=f"#{_pixel(broker)}" if as_pixels else _colour(broker), label=INVISIBLE + shortened(broker.name))
+        Patch(color=f"#{_pixel(broker)}" if as_pixels else _color(broker), label=INVISIBLE + shortened(broker.name))
         for broker in shown
     ]
     if len(shown) < len(brokers):
-        colour = f"#{MUTED_PIXEL}" if as_pixels else MUTED
-        handles.append(Patch(color=colour, label=f"{len(brokers) - len(shown)} more brokers"))
+        color = f"#{MUTED_PIXEL}" if as_pixels else MUTED
+        handles.append(Patch(color=color, label=f"{len(brokers) - len(shown)} more brokers"))
     handles.append(Patch(facecolor="none", edgecolor=MUTED, linewidth=0.8, label="no connection"))
     axes.legend(
         handles=handles,
@@ -432,11 +432,11 @@ def _legend(figure: Figure, axes: Axes, brokers: tuple[NamedColour, ...], as_pix
     )
 
 
-def _colour(broker: NamedColour) -> str:
+def _color(broker: NamedColor) -> str:
     return MUTED if broker.muted else str(look(broker.style)["color"])
 
 
-def _pixel(broker: NamedColour) -> str:
+def _pixel(broker: NamedColor) -> str:
     return MUTED_PIXEL if broker.muted else PIXELS[broker.style % len(PIXELS)]
 
 
@@ -463,7 +463,7 @@ def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
         chart(
             "client-timeline",
             "Where each client was",
-            "Each row shows a client in its broker's colour. Gaps are times without a connection; very short gaps are "
+            "Each row shows a client in its broker's color. Gaps are times without a connection; very short gaps are "
             "widened. Rows are sorted by the clients' brokers at the beginning, then after each fault.",
             stays_table(stays),
             draw[1] if latest_ns else None,

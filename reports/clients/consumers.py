@@ -18,7 +18,7 @@ from reports.clients.areas import named_brokers
 from reports.inputs import Results
 from reports.parts.numbers import counted, joined
 from reports.parts.style import INK, MUTED, SMALL, chart, legend, legend_height, look, new_figure, plain_axes, shortened
-from reports.parts.values import Chart, Column, NamedColour, Table
+from reports.parts.values import Chart, Column, NamedColor, Table
 
 MOST_SENTENCES, MOST_BROKERS = 2, 4
 UNEVEN = 1.5
@@ -92,7 +92,7 @@ MOST_SUBSCRIPTIONS, MOST_ROWS = 6, 300
 PERCENT = 100
 
 
-def bars_of_consumers(consumers: pa.Table, brokers: Sequence[NamedColour]) -> tuple[ConsumerBars, ...]:
+def bars_of_consumers(consumers: pa.Table, brokers: Sequence[NamedColor]) -> tuple[ConsumerBars, ...]:
     """Return the busiest subscriptions with several consumers. ``brokers``: in the picture's order."""
     position = {broker.name: at for at, broker in enumerate(brokers)}
     subscriptions = [_bars(rows, position) for rows in _subscriptions(consumers) if len(rows) > 1]
@@ -160,7 +160,7 @@ OTHERS = "other brokers"
 EVEN_DASH = (0, (5, 3))
 
 
-def draw_consumers(subscriptions: Sequence[ConsumerBars], brokers: Sequence[NamedColour]) -> Figure:
+def draw_consumers(subscriptions: Sequence[ConsumerBars], brokers: Sequence[NamedColor]) -> Figure:
     """Draw one set of axes per subscription."""
     handles = _handles(subscriptions, brokers)
     figure = new_figure(HEIGHT * len(subscriptions) + legend_height(handles))
@@ -170,13 +170,13 @@ def draw_consumers(subscriptions: Sequence[ConsumerBars], brokers: Sequence[Name
     return figure
 
 
-def _draw(axes: Axes, bars: ConsumerBars, brokers: Sequence[NamedColour]) -> None:
+def _draw(axes: Axes, bars: ConsumerBars, brokers: Sequence[NamedColor]) -> None:
     title = f"{bars.subscription}: {counted(sum(bars.messages), 'message')}, {counted(len(bars.consumers), 'consumer')}"
     plain_axes(axes, shortened(title))
     at = range(len(bars.consumers))
     for broker in dict.fromkeys(bars.brokers):
         its = [(place, bars.messages[place]) for place in at if bars.brokers[place] == broker]
-        axes.add_patch(PathPatch(_outlines(its), facecolor=_colour(broker, brokers), linewidth=0))
+        axes.add_patch(PathPatch(_outlines(its), facecolor=_color(broker, brokers), linewidth=0))
     axes.axhline(bars.even, color=INK, linewidth=1.4, linestyle=EVEN_DASH)
     axes.set_xlim(-0.6, len(at) - 0.4)
     axes.set_ylim(0, max(*bars.messages, bars.even) * 1.1)
@@ -195,20 +195,20 @@ def _outlines(bars: Sequence[tuple[int, int]]) -> Path:
     return Path.make_compound_path(*[Path([*outline, outline[0]], closed=True) for outline in corners])
 
 
-def _handles(subscriptions: Sequence[ConsumerBars], brokers: Sequence[NamedColour]) -> list[Line2D]:
+def _handles(subscriptions: Sequence[ConsumerBars], brokers: Sequence[NamedColor]) -> list[Line2D]:
     drawn = {broker for bars in subscriptions for broker in bars.brokers}
     named = [(at, broker.name) for at, broker in enumerate(brokers) if at in drawn and not broker.muted]
     if any(broker >= len(brokers) or brokers[broker].muted for broker in drawn):
         named.append((len(brokers), OTHERS))
-    colours = {name: _colour(at, brokers) for at, name in named}
+    colors = {name: _color(at, brokers) for at, name in named}
     squares = [
-        Line2D([], [], linestyle="", marker="s", markersize=9, color=colour, label=name)
-        for name, colour in colours.items()
+        Line2D([], [], linestyle="", marker="s", markersize=9, color=color, label=name)
+        for name, color in colors.items()
     ]
     return [*squares, Line2D([], [], color=INK, linewidth=1.4, linestyle=EVEN_DASH, label="an even split")]
 
 
-def _colour(broker: int, brokers: Sequence[NamedColour]) -> str:
+def _color(broker: int, brokers: Sequence[NamedColor]) -> str:
     is_muted = broker >= len(brokers) or brokers[broker].muted
     return MUTED if is_muted else str(look(brokers[broker].style)["color"])
 
@@ -217,7 +217,7 @@ def consumers_chart(results: Results) -> Chart:
     named, table = named_brokers(results), results.tables["consumers"]
     bars = bars_of_consumers(table, named)
     lead = (
-        "Each bar is a consumer, in the colour of the broker where it received most messages. Dashed: each consumer's "
+        "Each bar is a consumer, in the color of the broker where it received most messages. Dashed: each consumer's "
         "share if all consumers of the subscription had equal shares."
     )
     draw = (lambda: draw_consumers(bars, named)) if bars else None

@@ -89,7 +89,7 @@ class Download:
 
 @dataclass(frozen=True)
 class VerdictLine:
-    """One test for the reader. ``symbol``: shows the outcome without colour."""
+    """One test for the reader. ``symbol``: shows the outcome without color."""
 
     word: str
     symbol: str

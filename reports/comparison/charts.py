@@ -39,7 +39,7 @@ class DotRow:
 
     name: str
     ratios: tuple[float, ...]
-    centre: float
+    center: float
     low: float
     high: float
     style: int = 0
@@ -69,13 +69,13 @@ def draw_differences(rows: tuple[DotRow, ...], same_within: float) -> Figure:
 
 
 def _draw_row(axes: Axes, y: float, row: DotRow) -> None:
-    colour, marker = look(row.style)["color"], look(row.style)["marker"]
+    color, marker = look(row.style)["color"], look(row.style)["marker"]
     axes.text(0.0, y + 0.42, shortened(row.name), transform=axes.get_yaxis_transform(), fontsize=SMALL, color=INK)
     axes.plot(
-        row.ratios, [y + 0.12] * len(row.ratios), linestyle="", marker=marker, markersize=6, color=colour, alpha=0.6
+        row.ratios, [y + 0.12] * len(row.ratios), linestyle="", marker=marker, markersize=6, color=color, alpha=0.6
     )
-    axes.plot([row.low, row.high], [y - 0.2] * 2, color=colour, linewidth=3)
-    axes.plot([row.centre], [y - 0.2], linestyle="", marker="D", markersize=8, color=colour)
+    axes.plot([row.low, row.high], [y - 0.2] * 2, color=color, linewidth=3)
+    axes.plot([row.center], [y - 0.2], linestyle="", marker="D", markersize=8, color=color)
 
 
 def _ratio_axis(axes: Axes, rows: tuple[DotRow, ...], same_within: float) -> None:
@@ -184,8 +184,8 @@ def draw_bands(curves: tuple[BandCurve, ...]) -> Figure:
     for curve in curves:
         x = [1 / (1 - fraction) for fraction in curve.fractions]
         every = max(1, len(x) // 6)
-        colour = look(curve.style)["color"]
-        axes.fill_between(x, curve.low_ms, curve.high_ms, color=colour, alpha=0.18, linewidth=0)
+        color = look(curve.style)["color"]
+        axes.fill_between(x, curve.low_ms, curve.high_ms, color=color, alpha=0.18, linewidth=0)
         axes.plot(x, curve.middle_ms, linewidth=2, markersize=5, markevery=every, **look(curve.style))
     percentile_axis(axes, max(round(1 / (1 - curve.fractions[-1])) for curve in curves))
     log_axis(axes)
@@ -227,7 +227,7 @@ def _dots(comparison: Comparison, path: str, arm: str, style: int) -> DotRow | N
     if figure.against is None:
         return None
     ratio = figure.against
-    return DotRow(arm, tuple(map(exp, figure.used)), exp(ratio.centre), exp(ratio.low), exp(ratio.high), style)
+    return DotRow(arm, tuple(map(exp, figure.used)), exp(ratio.center), exp(ratio.low), exp(ratio.high), style)
 
 
 def _ratio_table(comparison: Comparison, path: str, caption: str) -> Table:

@@ -203,7 +203,7 @@ def _log_ratio(value: float | None, reference_value: float | None) -> float | No
 
 def _exponentiated(log_estimate: Estimate) -> Estimate:
     return replace(
-        log_estimate, centre=exp(log_estimate.centre), low=exp(log_estimate.low), high=exp(log_estimate.high)
+        log_estimate, center=exp(log_estimate.center), low=exp(log_estimate.low), high=exp(log_estimate.high)
     )
 
 
@@ -255,7 +255,7 @@ def _as_first_verdict(comparison: Comparison, test: Test, ratio: Estimate) -> Fi
         len(test.figure.used),
         test.verdict.word,
         test.verdict.reasons,
-        ratio.centre,
+        ratio.center,
         ratio.low,
         ratio.high,
         ratio.confidence,

@@ -109,18 +109,18 @@ def _figure(figure: ArmFigure) -> dict[str, Any]:
 
 def ratio_document(log_ratio: Estimate | None) -> dict[str, float | None] | None:
     """Return a ratio from its logarithms; None without an estimate."""
-    return _ends(log_ratio, exp(log_ratio.centre), exp(log_ratio.low), exp(log_ratio.high)) if log_ratio else None
+    return _ends(log_ratio, exp(log_ratio.center), exp(log_ratio.low), exp(log_ratio.high)) if log_ratio else None
 
 
 def _estimate(estimate: Estimate | None) -> dict[str, float | None] | None:
-    return _ends(estimate, estimate.centre, estimate.low, estimate.high) if estimate else None
+    return _ends(estimate, estimate.center, estimate.low, estimate.high) if estimate else None
 
 
-def _ends(estimate: Estimate, centre: float, low: float, high: float) -> dict[str, float | None]:
+def _ends(estimate: Estimate, center: float, low: float, high: float) -> dict[str, float | None]:
     """Return an estimate with its interval. An estimate from one value has no interval."""
     if not estimate.has_interval:
-        return {"estimate": centre, "low": None, "high": None, "confidence": None}
-    return {"estimate": centre, "low": low, "high": high, "confidence": estimate.confidence}
+        return {"estimate": center, "low": None, "high": None, "confidence": None}
+    return {"estimate": center, "low": low, "high": high, "confidence": estimate.confidence}
 
 
 def _run(run: AnalysedRun) -> dict[str, Any]:

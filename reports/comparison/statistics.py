@@ -29,7 +29,7 @@ class Estimate:
     and 0 for one value.
     """
 
-    centre: float
+    center: float
     low: float
     high: float
     confidence: float
@@ -51,7 +51,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     below = _cumulative(len(values))
     cut = max(0, int(np.searchsorted(below, LEVEL / 2, side="right")) - 1)
     return Estimate(
-        centre=float(np.median(means)),
+        center=float(np.median(means)),
         low=float(means[cut]),
         high=float(means[len(means) - 1 - cut]),
         confidence=max(0.0, float(1 - 2 * below[cut])),
@@ -141,11 +141,11 @@ def detectable(deviation: float, blocks: int, tests: int = 1) -> float | None:
     """
     if blocks < 2:
         return None
-    return deviation * _standardised(blocks, tests)
+    return deviation * _standardized(blocks, tests)
 
 
 @lru_cache
-def _standardised(blocks: int, tests: int) -> float:
+def _standardized(blocks: int, tests: int) -> float:
     """Return the detectable difference in standard deviations of single blocks."""
     freedom, effective = blocks - 1, blocks * 3 / np.pi
     critical = stats.t.ppf(1 - LEVEL / tests / 2, freedom)

@@ -144,9 +144,9 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | N
     if figure.zeros:
         note += f", without {counted(figure.zeros, 'run')} of 0"
     if not figure.log_ratios:
-        return ArmCell(significant(own.centre), note)
+        return ArmCell(significant(own.center), note)
     if figure.against is None:
-        return ArmCell(significant(own.centre), note, f"no block to compare with {reference}")
+        return ArmCell(significant(own.center), note, f"no block to compare with {reference}")
     change = effect_text(figure.against)
     if test is not None:
         word, standing_verdict = test.verdict.word, test.first
@@ -155,10 +155,10 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | N
             if standing_verdict
             else f"{word}: "
         )
-        return ArmCell(significant(own.centre), note, f"{verdict_words}{change}", word)
+        return ArmCell(significant(own.center), note, f"{verdict_words}{change}", word)
     if figure.told_apart:
-        return ArmCell(significant(own.centre), note, change)
-    return ArmCell(significant(own.centre), note, f"not distinguishable from {reference}", "untold")
+        return ArmCell(significant(own.center), note, change)
+    return ArmCell(significant(own.center), note, f"not distinguishable from {reference}", "untold")
 
 
 def count_cell(runs: Sequence[AnalysedRun], name: str) -> ArmCell:
@@ -235,7 +235,7 @@ def effects(comparison: Comparison) -> Table:
     for figure in (figure for figure in figures if figure.metric.path in shown_paths):
         test, ratio = tests.get((figure.metric.path, figure.arm)), figure.against
         ends = (exp(ratio.low), exp(ratio.high), ratio.confidence) if ratio and ratio.has_interval else (None,) * 3
-        estimated = (exp(ratio.centre) if ratio else None, *ends)
+        estimated = (exp(ratio.center) if ratio else None, *ends)
         tested = (test.p, test.adjusted_p, _verdict(test)) if test else (None, None, "described only")
         rows.append((figure.metric.path, figure.arm, len(figure.used), *estimated, *tested))
     columns = _columns(("figure", "arm", *numbers, "verdict"), *numbers)

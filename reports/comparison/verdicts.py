@@ -41,7 +41,7 @@ class FirstVerdict:
 
     ``scenario`` to ``same_within`` define the test. ``blocks``: number of blocks in the comparison; ``used``: number of
     blocks without an omitted figure. ``centre`` to ``confidence``: the estimate of the log ratio. ``p``,
-    ``adjusted_p``: the test's p values.
+    ``adjusted_p``: the test's p values. The field names are keys in the session's file.
     """
 
     scenario: str
@@ -84,7 +84,7 @@ class FirstVerdict:
 
 @dataclass(frozen=True)
 class FigureTest:
-    """One test: is this arm's figure larger or smaller than the first arm's, by more than ``same_within`` per cent?
+    """One test: is this arm's figure larger or smaller than the first arm's, by more than ``same_within`` percent?
 
     ``log_ratios``: one per usable block. ``tests``: the number that Holm covers. ``invalid``: why its runs cannot be
     used, a sentence each. ``fell_short``: number of blocks in which brokers, links or consumers of this arm, but not of
@@ -124,7 +124,7 @@ def judge(question: FigureTest, ratio: Estimate | None, adjusted_p: float) -> Co
     if len(question.log_ratios) < question.needed:
         return ComparisonVerdict(UNDECIDED, too_few(question, ratio))
     is_significant = adjusted_p <= LEVEL
-    if is_significant and abs(ratio.centre) > question.margin:
+    if is_significant and abs(ratio.center) > question.margin:
         return _different(question, ratio, adjusted_p)
     if -question.margin <= ratio.low and ratio.high <= question.margin:
         within = f"within {question.same_within:g} % either way"
@@ -152,7 +152,7 @@ def of_offered_rate(question: FigureTest) -> ComparisonVerdict | None:
 
 
 def _different(question: FigureTest, ratio: Estimate, adjusted_p: float) -> ComparisonVerdict:
-    good = (ratio.centre > 0) == question.higher_is_better
+    good = (ratio.center > 0) == question.higher_is_better
     limit = f"more than the {question.same_within:g} % that are taken as the same"
     reason = f"It is {effect_text(ratio)}, {limit}; p is {adjusted_p:.2g} under Holm."
     return ComparisonVerdict(BETTER if good else WORSE, (reason,))
@@ -221,10 +221,10 @@ def effect_text(ratio: Estimate) -> str:
     One block has no interval.
     """
     if not ratio.has_interval:
-        return change_text(ratio.centre)
-    if abs(ratio.centre) > log(MOST_AS_PERCENT) or _is_wide(ratio):
-        return f"{_times_text(ratio.centre)} ({_with_confidence(_times_interval(ratio), ratio)})"
-    return f"{change_text(ratio.centre)} ({interval_text(ratio)})"
+        return change_text(ratio.center)
+    if abs(ratio.center) > log(MOST_AS_PERCENT) or _is_wide(ratio):
+        return f"{_times_text(ratio.center)} ({_with_confidence(_times_interval(ratio), ratio)})"
+    return f"{change_text(ratio.center)} ({interval_text(ratio)})"
 
 
 def change_text(log_ratio: float) -> str:

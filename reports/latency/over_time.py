@@ -157,9 +157,7 @@ def heatmap_chart(results: Results, backdrop: Backdrop) -> Chart:
     table, measure = results.tables["latency"], main_measure(results.summary)
     cells = heatmap(table, backdrop, measure)
     most = max((count for row in cells.counts for count in row), default=0)
-    lead = (
-        f"Every message, {words_of(measure)}. Stronger colour is more messages: 1 to {most:,} in a cell, logarithmic."
-    )
+    lead = f"Every message, {words_of(measure)}. Stronger color is more messages: 1 to {most:,} in a cell, logarithmic."
     draw = (lambda: draw_heatmap(cells)) if most else None
     return chart(
         "heatmap", "Where the messages lay", lead, heatmap_table(table, backdrop, measure), draw, NOTHING_RECEIVED

@@ -263,9 +263,9 @@ def spectrum_chart(
     reliance: Reliance = ALL_RELIABLE,
 ) -> Chart:
     curves = tuple(curve(name, histogram, style, reliance) for style, (name, histogram) in enumerate(histograms))
-    lead = "Further right are rarer, slower messages; grey dots mark where too few samples remain to say anything."
+    lead = "Further right are rarer, slower messages; gray dots mark where too few samples remain to say anything."
     if any(any(curve.doubtful) for curve in curves):
-        lead += " Do not rely on grey parts of lines: the load generator was late, or clocks disagree."
+        lead += " Do not rely on gray parts of lines: the load generator was late, or clocks disagree."
     drawable = tuple(curve for curve in curves if has_positive(curve))
     draw = (lambda: draw_spectrum(drawable)) if drawable else None
     return chart(anchor, title, lead, spectrum_table(title, histograms), draw, NOTHING_RECEIVED)

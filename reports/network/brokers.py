@@ -118,7 +118,7 @@ def style_of(broker: str, brokers: Sequence[str]) -> int:
 
 
 def mute_quiet_lines(panels: tuple[Panel, ...]) -> tuple[Panel, ...]:
-    """Mute the calmest lines beyond eight names. Colours are the same in all panels; the table has all lines."""
+    """Mute the calmest lines beyond eight names. Colors are the same in all panels; the table has all lines."""
     moves: dict[str, float] = {}
     for line in (line for panel in panels for line in panel.lines):
         moves[line.name] = max(_range(line), moves.get(line.name, 0))

@@ -235,7 +235,7 @@ class Canvas:
     placed: Layout
     box_height: float
     busiest: float
-    labelled: bool
+    labeled: bool
     weight: float
     lanes: Mapping[str, Lane]
 
@@ -252,8 +252,8 @@ def canvas(net: NetworkDrawing, region_of: Mapping[str, str]) -> Canvas:
     )
     flows = [flow.per_s or 0 for edge in net.edges for flow in edge.flows]
     weight = min(1.0, max(0.25, (FEW_LINKS / max(1, len(net.edges))) ** 0.7))
-    labelled = net.measured and len(flows) <= MOST_LABELS
-    return Canvas(placed, box_height, max(flows, default=0) or 1, labelled, weight, lanes(net.edges, box_height))
+    labeled = net.measured and len(flows) <= MOST_LABELS
+    return Canvas(placed, box_height, max(flows, default=0) or 1, labeled, weight, lanes(net.edges, box_height))
 
 
 def lanes(edges: Iterable[Edge], box_height: float) -> dict[str, Lane]:
@@ -277,11 +277,11 @@ def draw_network(net: NetworkDrawing, anchor: str, title: str, description: str)
     else:
         regions = {}
     on = canvas(net, regions)
-    drawn = [edge for edge in net.edges if {edge.link.opened_by, edge.link.to} <= on.placed.centres.keys()]
+    drawn = [edge for edge in net.edges if {edge.link.opened_by, edge.link.to} <= on.placed.centers.keys()]
     edges = "".join(_edge_svg(edge, on) for edge in drawn)
     frames = "".join(_region_svg(name, frame) for name, frame in on.placed.frames.items())
-    frames += "".join(_pair_svg(node, on) for node in net.nodes if node.standby_of in on.placed.centres)
-    nodes = "".join(_node_svg(node, on.placed.centres[node.name], on.box_height) for node in net.nodes)
+    frames += "".join(_pair_svg(node, on) for node in net.nodes if node.standby_of in on.placed.centers)
+    nodes = "".join(_node_svg(node, on.placed.centers[node.name], on.box_height) for node in net.nodes)
     dots = "".join(_dot(edge, on) for edge in drawn)
     marks = "".join(_marks_svg(edge, on) for edge in drawn)
     legend = _legend_svg({kind for edge in drawn for kind in _marks_of(edge.link)}, on.placed.height)
@@ -303,7 +303,7 @@ def _marks_of(link: LinkInfo) -> dict[str, str]:
 
 def _marks_svg(edge: Edge, on: Canvas) -> str:
     """Draw the signs on a link, nearer to the broker that opened it, as links may cross in the middle."""
-    opener, opposite = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
+    opener, opposite = on.placed.centers[edge.link.opened_by], on.placed.centers[edge.link.to]
     lane = _lane(edge, edge.link.opened_by, on)
     start, end = _ends(opener, opposite, on.box_height, lane.aside if lane else 0.0)
     ux, uy = _unit(start, end)
@@ -319,8 +319,8 @@ def _marks_svg(edge: Edge, on: Canvas) -> str:
     )
 
 
-def _mark_svg(kind: str, centre: Point, scale: float, explanation: str = "") -> str:
-    x, y = centre
+def _mark_svg(kind: str, center: Point, scale: float, explanation: str = "") -> str:
+    x, y = center
     title = f"<title>{escape(explanation)}</title>" if explanation else ""
     return (
         f'<g class="mark" transform="translate({x:.1f} {y:.1f}) scale({scale:.2f})">{title}'
@@ -350,7 +350,7 @@ def _region_svg(name: str, frame: Frame) -> str:
 
 def _pair_svg(standby: Node, on: Canvas) -> str:
     """Draw a frame around a standby and its active broker."""
-    (x, y), (_, active_y) = on.placed.centres[standby.name], on.placed.centres[standby.standby_of]
+    (x, y), (_, active_y) = on.placed.centers[standby.name], on.placed.centers[standby.standby_of]
     top, height = min(y, active_y) - on.box_height / 2 - PAIR_EDGE, abs(y - active_y) + on.box_height + 2 * PAIR_EDGE
     left, width = x - BOX_WIDTH / 2 - PAIR_EDGE, BOX_WIDTH + 2 * PAIR_EDGE
     return (
@@ -369,17 +369,17 @@ def _box_height(node: Node) -> float:
     return NAME_HEIGHT + LINE_HEIGHT * len(_lines(node)) + 8
 
 
-def _node_svg(node: Node, centre: Point, box_height: float) -> str:
-    x, y = centre[0] - BOX_WIDTH / 2, centre[1] - box_height / 2
+def _node_svg(node: Node, center: Point, box_height: float) -> str:
+    x, y = center[0] - BOX_WIDTH / 2, center[1] - box_height / 2
     below = y + NAME_HEIGHT + 13
     lines = "".join(
-        f'<text class="detail" x="{centre[0]:.1f}" y="{below + LINE_HEIGHT * at:.1f}">{_short(text)}</text>'
+        f'<text class="detail" x="{center[0]:.1f}" y="{below + LINE_HEIGHT * at:.1f}">{_short(text)}</text>'
         for at, text in enumerate(_lines(node))
     )
     return (
         f'<g class="broker"><title>{escape(node.name)}</title>'
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{BOX_WIDTH}" height="{box_height:.1f}" rx="9"/>'
-        f'<text class="name" x="{centre[0]:.1f}" y="{y + 23:.1f}">{_short(node.name)}</text>{lines}</g>'
+        f'<text class="name" x="{center[0]:.1f}" y="{y + 23:.1f}">{_short(node.name)}</text>{lines}</g>'
     )
 
 
@@ -402,7 +402,7 @@ def _lane(edge: Edge, sender: str, on: Canvas) -> Lane | None:
 
 def _dot(edge: Edge, on: Canvas) -> str:
     """Draw a dot on the border of the broker that opened the link."""
-    opener, opposite = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
+    opener, opposite = on.placed.centers[edge.link.opened_by], on.placed.centers[edge.link.to]
     ux, uy = _unit(opener, opposite)
     lane = _lane(edge, edge.link.opened_by, on)
     (x, y), _ = _ends(opener, opposite, on.box_height, lane.aside if lane else 0.0)
@@ -414,11 +414,11 @@ def _flow_svg(flow: DrawnFlow, edge: Edge, on: Canvas) -> str:
 
     Its width shows its share of the busiest rate.
     """
-    centres, lane = on.placed.centres, _lane(edge, flow.sender, on)
+    centers, lane = on.placed.centers, _lane(edge, flow.sender, on)
     aside = APART * on.weight if len(edge.flows) > 1 else 0.0
     if lane:
         aside = lane.aside + min(aside, lane.width / 4)
-    start, end = _ends(centres[flow.sender], centres[flow.receiver], on.box_height, aside)
+    start, end = _ends(centers[flow.sender], centers[flow.receiver], on.box_height, aside)
     width = (1.5 + 4.5 * sqrt((flow.per_s or 0) / on.busiest)) * on.weight
     idle = "" if flow.per_s else ' class="idle"'
     ux, uy = _unit(start, end)
@@ -429,7 +429,7 @@ def _flow_svg(flow: DrawnFlow, edge: Edge, on: Canvas) -> str:
         f'stroke-width="{width:.1f}"/>'
     )
     roomy = lane is None or lane.width >= LABEL_HEIGHT
-    label = _flow_label(flow, start, end, width, lane) if on.labelled and roomy else ""
+    label = _flow_label(flow, start, end, width, lane) if on.labeled and roomy else ""
     return f"<g><title>{_flow_title(flow)}</title>{line}{_head(end, ux, uy, size)}{label}</g>"
 
 
@@ -474,12 +474,12 @@ def _ends(sender: Point, receiver: Point, box_height: float, aside: float) -> tu
     return (start[0] + shift_x, start[1] + shift_y), (end[0] + shift_x, end[1] + shift_y)
 
 
-def _border(centre: Point, ux: float, uy: float, box_height: float) -> Point:
+def _border(center: Point, ux: float, uy: float, box_height: float) -> Point:
     """Return the point where a ray from the center leaves the box, moved a little further."""
     across = (BOX_WIDTH / 2) / abs(ux) if ux else float("inf")
     along = (box_height / 2) / abs(uy) if uy else float("inf")
     distance = min(across, along) + TOUCH
-    return centre[0] + ux * distance, centre[1] + uy * distance
+    return center[0] + ux * distance, center[1] + uy * distance
 
 
 def _unit(start: Point, end: Point) -> Point:

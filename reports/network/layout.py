@@ -29,14 +29,14 @@ Frame = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Layout:
-    """Centres of the boxes in a drawing of this width and height.
+    """Centers of the boxes in a drawing of this width and height.
 
     ``frames``: the frame of each region, by its name.
     """
 
     width: float
     height: float
-    centres: dict[str, Place]
+    centers: dict[str, Place]
     frames: dict[str, Frame] = field(default_factory=dict)
 
 
@@ -62,16 +62,16 @@ def layout(
     for top in stacks:
         by_region.setdefault((region_of or {}).get(top, ""), []).append(top)
     placed = _in_regions(by_region, joined, height) if len(by_region) > 1 else _in_one(list(stacks), joined, height)
-    centres: dict[str, Place] = {}
+    centers: dict[str, Place] = {}
     for top, stack in stacks.items():
-        x, y = placed.centres[top]
+        x, y = placed.centers[top]
         outwards = stack if y >= placed.height / 2 else stack[::-1]  # links go inwards, so they cross no standby
         first_y = y - (len(stack) - 1) / 2 * (box_height + PAIR_GAP)
-        centres |= {name: (x, first_y + at * (box_height + PAIR_GAP)) for at, name in enumerate(outwards)}
+        centers |= {name: (x, first_y + at * (box_height + PAIR_GAP)) for at, name in enumerate(outwards)}
     aside = max(0.0, (NARROWEST - placed.width) / 2)
-    centres = {name: (centres[name][0] + aside, centres[name][1]) for name in names}
+    centers = {name: (centers[name][0] + aside, centers[name][1]) for name in names}
     frames = {region: (left + aside, top, width, high) for region, (left, top, width, high) in placed.frames.items()}
-    return Layout(placed.width + 2 * aside, placed.height, centres, frames)
+    return Layout(placed.width + 2 * aside, placed.height, centers, frames)
 
 
 def _stacks(names: Sequence[str], standby_of: Mapping[str, str]) -> dict[str, list[str]]:
@@ -93,7 +93,7 @@ def _in_regions(by_region: Mapping[str, Sequence[str]], pairs: Sequence[Pair], h
     widths = {region: _framed_width(each) for region, each in alone.items()}
     heights = {region: each.height + 2 * REGION_EDGE + REGION_NAME - 2 * MARGIN for region, each in alone.items()}
     broadest, highest = max(widths.values()), max(heights.values())
-    centres: dict[str, Place] = {}
+    centers: dict[str, Place] = {}
     frames: dict[str, Frame] = {}
     x = y = float(MARGIN)
     for region, each in alone.items():
@@ -101,12 +101,12 @@ def _in_regions(by_region: Mapping[str, Sequence[str]], pairs: Sequence[Pair], h
         top = y + (highest - heights[region]) / 2 if side_by_side else y
         frames[region] = (left, top, widths[region], heights[region])
         right_by, down_by = left + REGION_EDGE - MARGIN, top + REGION_EDGE + REGION_NAME - MARGIN
-        centres |= {name: (at_x + right_by, at_y + down_by) for name, (at_x, at_y) in each.centres.items()}
+        centers |= {name: (at_x + right_by, at_y + down_by) for name, (at_x, at_y) in each.centers.items()}
         x += widths[region] + REGION_GAP if side_by_side else 0
         y += 0 if side_by_side else heights[region] + REGION_GAP
     width = x - REGION_GAP + MARGIN if side_by_side else broadest + 2 * MARGIN
     height = highest + 2 * MARGIN if side_by_side else y - REGION_GAP + MARGIN
-    return Layout(width, height, centres, {region: frame for region, frame in frames.items() if region})
+    return Layout(width, height, centers, {region: frame for region, frame in frames.items() if region})
 
 
 def _framed_width(region: Layout) -> float:
@@ -127,23 +127,23 @@ def _in_one(names: Sequence[str], pairs: Sequence[Pair], box_height: float, *, u
 
 def chain_of(names: Sequence[str], pairs: Sequence[Pair]) -> list[str] | None:
     """Return the names from one end of a line to the other; None if the links do not form a line."""
-    neighbours = _neighbours(names, pairs)
+    neighbors = _neighbors(names, pairs)
     if len(names) <= 2:
         return list(names)
-    ends = [name for name in names if len(neighbours[name]) == 1]
-    if len(ends) != 2 or any(len(near) > 2 for near in neighbours.values()):
+    ends = [name for name in names if len(neighbors[name]) == 1]
+    if len(ends) != 2 or any(len(near) > 2 for near in neighbors.values()):
         return None
     chain = [ends[0]]
-    while following := [name for name in neighbours[chain[-1]] if name not in chain[-2:]]:
+    while following := [name for name in neighbors[chain[-1]] if name not in chain[-2:]]:
         chain.append(following[0])
     return chain if len(chain) == len(names) else None
 
 
 def hub_of(names: Sequence[str], pairs: Sequence[Pair]) -> str | None:
     """Return the broker with links to all others, if there are no other links."""
-    neighbours = _neighbours(names, pairs)
-    hubs = [name for name in names if len(neighbours[name]) == len(names) - 1]
-    spokes = [name for name in names if len(neighbours[name]) == 1]
+    neighbors = _neighbors(names, pairs)
+    hubs = [name for name in names if len(neighbors[name]) == len(names) - 1]
+    spokes = [name for name in names if len(neighbors[name]) == 1]
     return hubs[0] if len(names) > 3 and len(hubs) == 1 and len(spokes) == len(names) - 1 else None
 
 
@@ -152,30 +152,30 @@ def levels_of(names: Sequence[str], pairs: Sequence[Pair]) -> list[list[str]] | 
 
     Returns None if the links form no tree, or a tree that is a line.
     """
-    neighbours = _neighbours(names, pairs)
-    links = sum(map(len, neighbours.values())) // 2
-    if links != len(names) - 1 or max(map(len, neighbours.values()), default=0) < 3:
+    neighbors = _neighbors(names, pairs)
+    links = sum(map(len, neighbors.values())) // 2
+    if links != len(names) - 1 or max(map(len, neighbors.values()), default=0) < 3:
         return None
-    trees = [_levels_from(name, neighbours) for name in names]
+    trees = [_levels_from(name, neighbors) for name in names]
     levels = min(trees, key=len)
     return levels if sum(map(len, levels)) == len(names) else None
 
 
-def _levels_from(root: str, neighbours: Mapping[str, Sequence[str]]) -> list[list[str]]:
+def _levels_from(root: str, neighbors: Mapping[str, Sequence[str]]) -> list[list[str]]:
     levels, seen = [[root]], {root}
-    while following := [near for name in levels[-1] for near in neighbours[name] if near not in seen]:
+    while following := [near for name in levels[-1] for near in neighbors[name] if near not in seen]:
         levels.append(list(dict.fromkeys(following)))
         seen |= set(following)
     return levels
 
 
-def _neighbours(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:
-    neighbours: dict[str, list[str]] = {name: [] for name in names}
+def _neighbors(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:
+    neighbors: dict[str, list[str]] = {name: [] for name in names}
     for from_name, to_name in pairs:
         for near, far in ((from_name, to_name), (to_name, from_name)):
-            if near in neighbours and far in neighbours and far != near and far not in neighbours[near]:
-                neighbours[near].append(far)
-    return neighbours
+            if near in neighbors and far in neighbors and far != near and far not in neighbors[near]:
+                neighbors[near].append(far)
+    return neighbors
 
 
 def _in_a_line(chain: Sequence[str], box_height: float) -> Layout:
@@ -200,12 +200,12 @@ def _in_a_tree(levels: Sequence[Sequence[str]], box_height: float) -> Layout:
     most = max(map(len, levels))
     width = 2 * MARGIN + most * BOX_WIDTH + (most - 1) * ROOM
     row = box_height + LEVEL_GAP
-    centres = {
+    centers = {
         name: (MARGIN + (width - 2 * MARGIN) * (at + 0.5) / len(level), MARGIN + box_height / 2 + row * depth)
         for depth, level in enumerate(levels)
         for at, name in enumerate(level)
     }
-    return Layout(width, 2 * MARGIN + box_height + row * (len(levels) - 1), centres)
+    return Layout(width, 2 * MARGIN + box_height + row * (len(levels) - 1), centers)
 
 
 def _in_a_circle(rim: Sequence[str], hub: str | None, box_height: float) -> Layout:
@@ -218,8 +218,8 @@ def _in_a_circle(rim: Sequence[str], hub: str | None, box_height: float) -> Layo
     leftmost, rightmost = (pick(x for x, _ in places.values()) for pick in (min, max))
     top, bottom = (pick(y for _, y in places.values()) for pick in (min, max))
     from_left, from_top = MARGIN + BOX_WIDTH / 2 - leftmost, MARGIN + box_height / 2 - top
-    centres = {name: (x + from_left, y + from_top) for name, (x, y) in places.items()}
-    return Layout(rightmost - leftmost + BOX_WIDTH + 2 * MARGIN, bottom - top + box_height + 2 * MARGIN, centres)
+    centers = {name: (x + from_left, y + from_top) for name, (x, y) in places.items()}
+    return Layout(rightmost - leftmost + BOX_WIDTH + 2 * MARGIN, bottom - top + box_height + 2 * MARGIN, centers)
 
 
 def _on_an_ellipse(rim: Sequence[str], hub: str | None, radius_x: float, radius_y: float) -> dict[str, Place]:

@@ -36,7 +36,7 @@ def document(night: Night) -> dict[str, Any]:
         "nightly_version": NIGHTLY_VERSION,
         "night": night.name,
         "plan": night.plan,
-        "colour": night.colour,
+        "colour": night.color,
         "answer": answer(night),
         "environment": night.environment,
         "tests": night.tests,
@@ -82,7 +82,7 @@ def markdown(night: Night) -> str:
         for result in ordered
     ]
     lines = [
-        f"## Nightly benchmark {plain(night.name)}: {night.colour}",
+        f"## Nightly benchmark {plain(night.name)}: {night.color}",
         "",
         f"**{plain(answer(night))}**",
         "",
@@ -119,7 +119,7 @@ TONES = {PASS: "better", FAIL: "worse", UNDECIDED: "undecided", INVALID: "invali
 
 @dataclass(frozen=True)
 class GateLine:
-    """One result for the reader. ``symbol``: shows the outcome without colour."""
+    """One result for the reader. ``symbol``: shows the outcome without color."""
 
     symbol: str
     tone: str
@@ -134,7 +134,7 @@ class GateLine:
 class NightlyPage:
     title: str
     meta: str
-    colour: str
+    color: str
     answer: str
     gates: tuple[GateLine, ...]
     comparisons: tuple[tuple[str, str], ...]
@@ -149,7 +149,7 @@ def nightly_page(night: Night, history: NightlyHistory, comparisons: dict[str, s
     return NightlyPage(
         title=f"Nightly benchmark {night.name}",
         meta=lead(night),
-        colour=night.colour,
+        color=night.color,
         answer=answer(night),
         gates=tuple(map(_line, sorted(night.results, key=lambda result: result.outcome == PASS))),
         comparisons=tuple(comparisons.items()),

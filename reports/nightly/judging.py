@@ -139,7 +139,7 @@ def _outcome(
     if len(figure.used) < question.needed:
         return UNDECIDED, too_few(question, ratio)
     effect = f"Against the reference it is {effect_text(ratio)}"
-    if gate.forbids(ratio.centre) and adjusted_p <= LEVEL:
+    if gate.forbids(ratio.center) and adjusted_p <= LEVEL:
         tests = counted(question.tests, "test")
         return FAIL, (f"{effect}, which is beyond the limit; p is {adjusted_p:.2g} under Holm over {tests}.",)
     if not gate.forbids(ratio.low) and not gate.forbids(ratio.high):
@@ -240,7 +240,7 @@ class Night:
         return [result for result in self.results if result.outcome in outcomes]
 
     @property
-    def colour(self) -> str:
+    def color(self) -> str:
         """Return red only for a failed gate, or for runs that could not be made."""
         if self.results_with(FAIL, INVALID):
             return RED

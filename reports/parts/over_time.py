@@ -35,7 +35,7 @@ from reports.parts.values import Cell, Chart, Column, Table
 
 @dataclass(frozen=True)
 class Line:
-    """One series. ``style`` picks colour, dash and marker together, so that one broker looks the same everywhere."""
+    """One series. ``style`` picks color, dash and marker together, so that one broker looks the same everywhere."""
 
     name: str
     values: tuple[float | None, ...]
@@ -224,21 +224,21 @@ MINUTES_FROM_S = 300
 ROUND_S = (60, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 21_600)
 
 
-def draw_backdrop(axes: Axes, backdrop: Backdrop, labelled: bool = True) -> None:
-    """Shade the times outside the load, and each fault with its number. Faults are hatched, not only coloured."""
+def draw_backdrop(axes: Axes, backdrop: Backdrop, labeled: bool = True) -> None:
+    """Shade the times outside the load, and each fault with its number. Faults are hatched, not only colored."""
     first_s, last_s = float(backdrop.first_s), float(backdrop.last_s + 1)
     end = min(last_s, backdrop.load_s) if backdrop.load_s else last_s
     axes.set_xlim(min(first_s, 0.0), max(last_s, first_s + 1))
     for start, stop, name in ((first_s, 0.0, "warm-up"), (end, last_s, "drain")):
         if stop - start > 0:
             axes.axvspan(start, stop, facecolor=BAND, edgecolor="none", zorder=0)
-            if labelled and stop - start > 0.1 * (last_s - first_s):
+            if labeled and stop - start > 0.1 * (last_s - first_s):
                 _label(axes, (start + stop) / 2, name)
     for band in backdrop.faults:
         start, stop = max(first_s, band.began_s), min(last_s, last_s if band.ended_s is None else band.ended_s)
         if start <= stop:  # the part of it that the plot shows, if any
             _draw_fault(axes, start, stop)
-            if labelled:
+            if labeled:
                 _label(axes, (start + stop) / 2, band.label)
     for pause in backdrop.pauses:
         if first_s <= pause.began_s <= last_s:
@@ -305,7 +305,7 @@ def draw_series(timeline: TimeSeries) -> Figure:
 def _draw_panel(axes: Axes, timeline: TimeSeries, panel: Panel, topmost: bool) -> None:
     unit = f"{panel.name}: {timeline.unit}" if panel.name else timeline.unit
     plain_axes(axes, unit, LABEL_ROOM if topmost else 4)
-    draw_backdrop(axes, timeline.backdrop, labelled=topmost)
+    draw_backdrop(axes, timeline.backdrop, labeled=topmost)
     for line in sorted(panel.lines, key=lambda line: not line.muted):
         _draw_line(axes, timeline, line)
     if timeline.log_y:

@@ -1,4 +1,4 @@
-"""The look of all charts: colours, dashes, sizes, legends, and SVG that follows the page's theme."""
+"""The look of all charts: colors, dashes, sizes, legends, and SVG that follows the page's theme."""
 
 import html
 import io
@@ -50,7 +50,7 @@ NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 def look(style: int) -> dict[str, Any]:
-    """Return colour, dash and marker of a series as Matplotlib keywords. Series never differ by colour alone."""
+    """Return color, dash and marker of a series as Matplotlib keywords. Series never differ by color alone."""
     at = style % SERIES
     return {"color": f"#0002{at:02x}", "linestyle": DASHES[at], "marker": MARKERS[at]}
 
@@ -188,8 +188,8 @@ def _short(number: float) -> str:
 
 
 def themed(body: str) -> str:
-    for colour, variable in VARIABLES.items():
-        body = body.replace(colour, f"var({variable})")
+    for color, variable in VARIABLES.items():
+        body = body.replace(color, f"var({variable})")
     return re.sub(r"#0002([0-9a-f]{2})\b", lambda match: f"var(--s{int(match[1], 16)})", body)
 
 

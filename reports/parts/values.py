@@ -113,8 +113,8 @@ class KeyFigure:
 
 
 @dataclass(frozen=True)
-class NamedColour:
-    """A broker's name and style in a picture of clients. ``muted``: one of many, drawn in grey."""
+class NamedColor:
+    """A broker's name and style in a picture of clients. ``muted``: one of many, drawn in gray."""
 
     name: str
     style: int

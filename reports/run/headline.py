@@ -185,7 +185,7 @@ def _messages(summary: Summary) -> tuple[KeyFigure, ...]:
 
 
 def _irregular_count(summary: Summary, label: str, name: str, count: int) -> KeyFigure:
-    """Return a count, coloured by its checks. Without a check, 0 is good and any other count is bad."""
+    """Return a count, colored by its checks. Without a check, 0 is good and any other count is bad."""
     outcomes = {check["outcome"] for check in summary["checks"] if check["metric"] == f"messages.{name}"}
     bad = "fail" in outcomes or (count > 0 and "pass" not in outcomes)
     return KeyFigure(label, whole(count), "messages", MEANS[name].means, "bad" if bad else "" if count else "good")

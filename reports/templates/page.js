@@ -19,7 +19,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-// On a phone, rows of tables that do not fit become blocks of labelled values, and wide charts say that they scroll.
+// On a phone, rows of tables that do not fit become blocks of labeled values, and wide charts say that they scroll.
 const phone = matchMedia("screen and (max-width: 40rem)");
 function fit(box) {
   const table = box.querySelector("table");

@@ -142,7 +142,7 @@ CUT = """() => [...document.querySelectorAll('main .scroll')]
 
 
 def test_no_figure_of_a_table_is_cut_on_a_phone(browser: Browser, mesh_run: Path) -> None:
-    """Tables that do not fit show each row as labelled values; opened tables of charts too."""
+    """Tables that do not fit show each row as labeled values; opened tables of charts too."""
     page = Opened(browser, mesh_run, NARROW).page
     assert page.evaluate(CUT) == []
     page.evaluate("document.querySelectorAll('figure > details').forEach(details => { details.open = true; })")

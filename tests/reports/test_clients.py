@@ -81,13 +81,13 @@ def test_few_clients_are_shapes_and_many_are_pixels(count: int) -> None:
     assert all(f"{name}</text>" in rows for name in ("a", "b", "c", "no connection"))
 
 
-def test_a_bar_is_drawn_for_each_stay_in_the_colour_of_its_broker() -> None:
+def test_a_bar_is_drawn_for_each_stay_in_the_color_of_its_broker() -> None:
     _, rows = svgs(planted(killed(5)))
     bars = re.findall(r'<path d="([^"]*)" clip-path="[^"]*" style="fill: var\(--s(\d)\)"', rows)
     assert sorted(style for _, style in bars) == ["0", "0", "0", "0", "1", "1", "2"]
 
 
-def test_the_areas_are_labelled_with_the_clients_at_the_end_and_after_the_fault() -> None:
+def test_the_areas_are_labeled_with_the_clients_at_the_end_and_after_the_fault() -> None:
     areas, _ = svgs(planted(killed(30)))
     assert {"a 20", "c 10"} <= {" ".join(text.split()) for text in re.findall(r">([^<]+)</text>", areas)}
     assert areas.count(">20</text>") >= 2  # at the axis or after the kill, and after it was mended
@@ -127,7 +127,7 @@ def test_the_counts_and_the_fair_shares_of_the_areas_follow_the_fault() -> None:
     assert at(10.3) == [(10, 15.0), (0, 0.0), (10, 15.0)]
     assert at(15) == [(20, 15.0), (0, 0.0), (10, 15.0)]
     assert at(30) == [(20, 10.0), (0, 10.0), (10, 10.0)]
-    assert areas.labelled_counts == ((0.0, (10, 10, 10)), (10.5, (20, 0, 10)), (20.0, (20, 0, 10)))
+    assert areas.labeled_counts == ((0.0, (10, 10, 10)), (10.5, (20, 0, 10)), (20.0, (20, 0, 10)))
 
 
 def test_only_the_broker_with_the_fault_has_a_color() -> None:
@@ -135,9 +135,9 @@ def test_only_the_broker_with_the_fault_has_a_color() -> None:
     names = "abcdefghijkl"
     stays: list[Stay] = [(at, name, 0, 1 if name == "b" else LOAD_S, "load_end") for at, name in enumerate(names)]
     results = planted(stays, names)
-    coloured = [broker for broker in named_brokers(results) if not broker.muted]
-    assert len(coloured) == len({broker.style for broker in coloured}) == 7
-    assert "b" in [broker.name for broker in coloured]
+    colored = [broker for broker in named_brokers(results) if not broker.muted]
+    assert len(colored) == len({broker.style for broker in colored}) == 7
+    assert "b" in [broker.name for broker in colored]
     brokers, (areas,) = areas_of_groups(results, BACKDROP)
     assert brokers[-1].name == "5 more"
     assert [counts[0] for counts in areas.counts] == [1] * 7 + [5]

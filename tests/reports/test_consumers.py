@@ -6,7 +6,7 @@ import pytest
 
 from records.results import RESULT_TABLES
 from reports.clients.consumers import ConsumerBars, bars_of_consumers, consumers_table, draw_consumers
-from reports.parts.values import NamedColour
+from reports.parts.values import NamedColor
 
 
 def divided_consumers(*rows: tuple[str, int, str, int]) -> pa.Table:
@@ -19,7 +19,7 @@ def divided_consumers(*rows: tuple[str, int, str, int]) -> pa.Table:
 
 
 def test_the_messages_of_each_consumer_stand_by_broker_beside_an_even_split() -> None:
-    brokers = (NamedColour("there", 1), NamedColour("here", 0))
+    brokers = (NamedColor("there", 1), NamedColor("here", 0))
     consumers = divided_consumers(
         ("q", 1, "here", 15),
         ("q", 2, "there", 8),
@@ -47,7 +47,7 @@ def test_of_many_consumers_the_table_has_those_with_the_most_messages() -> None:
 
 def test_each_consumer_has_a_bar_in_its_brokers_color() -> None:
     """A line shows the even split."""
-    brokers = (NamedColour("here", 0), NamedColour("there", 1), NamedColour("far", 2, muted=True))
+    brokers = (NamedColor("here", 0), NamedColor("there", 1), NamedColor("far", 2, muted=True))
     (axes,) = draw_consumers([ConsumerBars("q", (4, 2, 3), (0, 1, 2), (15, 8, 7), 10.0)], brokers).axes
     assert [float(np.asarray(patch.get_path().vertices)[:, 1].max()) for patch in axes.patches] == [15, 8, 7]
     assert len({patch.get_facecolor() for patch in axes.patches}) == 3

@@ -66,7 +66,7 @@ def test_what_the_harness_found_comes_first_and_once(tmp_path: Path) -> None:
     assert "A worker was lost." not in doubts(results.run, results.summary, results.tables), "the verdict says it"
 
 
-def test_brokers_on_one_machine_are_labelled_host_limited(tmp_path: Path) -> None:
+def test_brokers_on_one_machine_are_labeled_host_limited(tmp_path: Path) -> None:
     sentences = doubts_of(tmp_path, RunPlan(load_s=3))
     assert "Host-limited: 3 brokers and the load generator share the 2 cores of one machine." in sentences
 

@@ -107,14 +107,14 @@ def test_a_point_is_doubtful_just_if_the_own_delay_changes_it(values_ns: list[in
     assert all(curve("x", whole, 0, Reliance(wholly=frozenset("x"))).doubtful)
 
 
-def test_a_doubtful_curve_is_drawn_grey_where_it_is_and_named_in_the_legend() -> None:
+def test_a_doubtful_curve_is_drawn_gray_where_it_is_and_named_in_the_legend() -> None:
     stalled = Histogram.of(rows({"count": 9_900}, {"bucket": bucket_of(150 * NS_PER_MS), "count": 100}))
     still = Histogram.of(rows({"count": 10_000}))
     drawn = draw_spectrum((curve("x", stalled, 0, Reliance({"x": still})),))
-    greys = [line for line in drawn.axes[0].lines if line.get_linewidth() == DOUBTFUL["linewidth"]]
-    beyond = [max(line.get_xdata()) for line in greys]
-    assert greys
-    assert min(beyond) > 1 / (1 - 0.99) * 0.9, "what lies below p99 keeps its colour"
+    grays = [line for line in drawn.axes[0].lines if line.get_linewidth() == DOUBTFUL["linewidth"]]
+    beyond = [max(line.get_xdata()) for line in grays]
+    assert grays
+    assert min(beyond) > 1 / (1 - 0.99) * 0.9, "what lies below p99 keeps its color"
     assert any("doubtful" in text.get_text() for text in drawn.legends[0].get_texts())
     assert not any("doubtful" in text.get_text() for text in draw_spectrum((curve("x", still),)).legends[0].get_texts())
 

@@ -72,7 +72,7 @@ def test_nothing_is_fetched(html: str, page: Parsed) -> None:
     assert page.named("meta")[1]["content"].startswith("default-src 'none'")
 
 
-def test_no_sentinel_colour_is_left(html: str) -> None:
+def test_no_sentinel_color_is_left(html: str) -> None:
     assert re.findall(r"#000[12][0-9a-f]{2}\b", html) == []
     assert "var(--s0)" in html
 

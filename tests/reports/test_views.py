@@ -120,12 +120,12 @@ def test_producers_with_most_messages_out_of_order_come_first() -> None:
     assert [row[2:] for row in reordered_table(table(REORDERED, *rows)).rows] == [(3, 5, 1), (7, 2, 9)]
 
 
-def test_of_many_lines_the_liveliest_keep_a_colour_each() -> None:
+def test_of_many_lines_the_liveliest_keep_a_color_each() -> None:
     lines = tuple(Line(f"b{at}", (0.0, float(at)), at) for at in range(12))
     (panel,) = mute_quiet_lines((Panel("", lines),))
-    coloured = [line for line in panel.lines if not line.muted]
-    assert [line.name for line in coloured] == [f"b{at}" for at in range(12 - MOST_LINES + 1, 12)]
-    assert len({line.style for line in coloured}) == len(coloured)
+    colored = [line for line in panel.lines if not line.muted]
+    assert [line.name for line in colored] == [f"b{at}" for at in range(12 - MOST_LINES + 1, 12)]
+    assert len({line.style for line in colored}) == len(colored)
 
 
 def test_a_links_rate_is_of_the_load_alone() -> None:
@@ -189,7 +189,7 @@ def test_links_between_regions_cross_no_broker() -> None:
     placed = layout(names, pairs, 80, region_of={"hq": "city"} | dict.fromkeys(names[1:], "country"))
     for sender, receiver in pairs:
         for other in set(names) - {sender, receiver}:
-            (x1, y1), (x2, y2), (x, y) = (placed.centres[name] for name in (sender, receiver, other))
+            (x1, y1), (x2, y2), (x, y) = (placed.centers[name] for name in (sender, receiver, other))
             places = ((x1 + (x2 - x1) * at / 50, y1 + (y2 - y1) * at / 50) for at in range(51))
             assert not any(abs(px - x) < BOX_WIDTH / 2 and abs(py - y) < 40 for px, py in places)
 
@@ -199,10 +199,10 @@ def test_boxes_never_overlap_and_stand_within_the_drawing(count: int, hub: bool)
     names = [f"b{at}" for at in range(count)]
     pairs = [(names[0], name) for name in names[1:]] if hub else list(combinations(names, 2))
     placed = layout(names, pairs, BOX_HEIGHT)
-    for (x, y), (other_x, other_y) in combinations(placed.centres.values(), 2):
+    for (x, y), (other_x, other_y) in combinations(placed.centers.values(), 2):
         assert abs(x - other_x) >= BOX_WIDTH or abs(y - other_y) >= BOX_HEIGHT
-    assert sorted(placed.centres) == sorted(names)
-    for x, y in placed.centres.values():
+    assert sorted(placed.centers) == sorted(names)
+    for x, y in placed.centers.values():
         assert BOX_WIDTH / 2 <= x <= placed.width - BOX_WIDTH / 2
         assert BOX_HEIGHT / 2 <= y <= placed.height - BOX_HEIGHT / 2
 
@@ -216,21 +216,21 @@ def test_pairs_and_regions_stand_together(count: int, regions: int, paired: bool
     region_of |= {standby: region_of[name] for standby, name in standby_of.items()}
     every = [*names, *standby_of]
     placed = layout(every, list(combinations(names, 2)), BOX_HEIGHT, standby_of=standby_of, region_of=region_of)
-    for (x, y), (other_x, other_y) in combinations(placed.centres.values(), 2):
+    for (x, y), (other_x, other_y) in combinations(placed.centers.values(), 2):
         assert abs(x - other_x) >= BOX_WIDTH or abs(y - other_y) >= BOX_HEIGHT
     for standby, name in standby_of.items():
-        (x, y), (active_x, active_y) = placed.centres[standby], placed.centres[name]
+        (x, y), (active_x, active_y) = placed.centers[standby], placed.centers[name]
         assert (x, abs(y - active_y)) == pytest.approx((active_x, BOX_HEIGHT + PAIR_GAP))
     for region, (left, top, width, height) in placed.frames.items():
-        inside = {name for name in every if is_inside(placed.centres[name], left, top, width, height)}
+        inside = {name for name in every if is_inside(placed.centers[name], left, top, width, height)}
         assert inside == {name for name in every if region_of[name] == region}
     assert len(placed.frames) == (0 if min(count, regions) == 1 else min(count, regions))
-    assert all(BOX_WIDTH / 2 <= x <= placed.width - BOX_WIDTH / 2 for x, _ in placed.centres.values())
-    assert all(BOX_HEIGHT / 2 <= y <= placed.height - BOX_HEIGHT / 2 for _, y in placed.centres.values())
+    assert all(BOX_WIDTH / 2 <= x <= placed.width - BOX_WIDTH / 2 for x, _ in placed.centers.values())
+    assert all(BOX_HEIGHT / 2 <= y <= placed.height - BOX_HEIGHT / 2 for _, y in placed.centers.values())
 
 
-def is_inside(centre: tuple[float, float], left: float, top: float, width: float, height: float) -> bool:
-    return left <= centre[0] <= left + width and top <= centre[1] <= top + height
+def is_inside(center: tuple[float, float], left: float, top: float, width: float, height: float) -> bool:
+    return left <= center[0] <= left + width and top <= center[1] <= top + height
 
 
 def test_a_tree_has_a_level_for_each_step_from_its_middle() -> None:

@@ -97,7 +97,7 @@ def test_a_broker_is_on_its_own_network_by_its_own_name(running: ContainerRuntim
     assert "broker-1" in network["Aliases"]
 
 
-def test_containers_and_network_are_labelled_with_run_and_harness(running: ContainerRuntime) -> None:
+def test_containers_and_network_are_labeled_with_run_and_harness(running: ContainerRuntime) -> None:
     container = inspected(running)
     network = json.loads(docker("network", "inspect", next(iter(container["NetworkSettings"]["Networks"]))))[0]
     for labels in (container["Config"]["Labels"], network["Labels"]):

@@ -154,23 +154,23 @@ def dual_mirror(
     reconnect_attempts: int = -1,
     auto_start: bool = True,
 ) -> Topology:
-    """Two data centres that mirror each other: clients use the first, and move to the second if the first fails.
+    """Two data centers that mirror each other: clients use the first, and move to the second if the first fails.
 
     clients <--> dc-1 -- mirror --> dc-2 <-- (clients, afterwards)
                       <-- mirror --
     """
     mirrored = Mirror(message_acknowledgements, queue_creation, queue_removal, durable, sync, address_filter)
-    centres = tuple(_pair(name) if alternate else (ArtemisBroker(name),) for name in ("dc-1", "dc-2"))
+    centers = tuple(_pair(name) if alternate else (ArtemisBroker(name),) for name in ("dc-1", "dc-2"))
     links = tuple(
         BrokerConnection(
             here[0], there[0],
             mirror=mirrored, alternates=there[1:], retry_interval_ms=retry_interval_ms,
             reconnect_attempts=reconnect_attempts, auto_start=auto_start,
         )
-        for here, there in (centres, centres[::-1])
+        for here, there in (centers, centers[::-1])
     )  # fmt: skip
-    brokers = (*centres[0], *centres[1])
-    # In order: with a consumer at each data centre messages arrive twice, as no acknowledgement recalls a delivery.
+    brokers = (*centers[0], *centers[1])
+    # In order: with a consumer at each data center messages arrive twice, as no acknowledgment recalls a delivery.
     return _topology("dual-mirror", brokers, links, _at(brokers, brokers, IN_ORDER))
 
 

@@ -33,7 +33,7 @@ def hub_and_spoke(spokes: int = 4, hub_standby: bool = False) -> Topology:
 
 
 def concentrator(edges: int = 3, centres: int = 2) -> Topology:
-    """Many connections at the edge, few brokers at the centre: each edge broker opens a one-way link to each centre.
+    """Many connections at the edge, few central brokers: each edge broker opens a one-way link to each central broker.
 
     producers --> edge-1   edge-2   edge-3
                      \\  \\  /    \\  /  /
@@ -41,7 +41,7 @@ def concentrator(edges: int = 3, centres: int = 2) -> Topology:
     """
     require_between("concentrator", 1, MOST_BROKERS, edges=edges, centres=centres)
     outer, inner = numbered("edge", edges), numbered("centre", centres)
-    links = tuple(NetworkConnector(opened_by=edge, to=centre) for edge in outer for centre in inner)
+    links = tuple(NetworkConnector(opened_by=edge, to=central) for edge in outer for central in inner)
     return Topology(f"concentrator-{edges}-to-{centres}", (*inner, *outer), links, clients(outer, inner), CLASSIC)
 
 
@@ -58,7 +58,7 @@ def tiered_concentrator(edges: int = 4, gateways: int = 2, centres: int = 1) -> 
     outer, middle = numbered("edge", edges, "on-premises"), numbered("gateway", gateways, "on-premises")
     inner = numbered("centre", centres, "cloud")
     steps = [(edge, gateway) for edge in outer for gateway in middle]
-    steps += [(gateway, centre) for gateway in middle for centre in inner]
+    steps += [(gateway, central) for gateway in middle for central in inner]
     links = tuple(
         NetworkConnector(opened_by=lower, to=upper, message_ttl=TIER_HOPS, consumer_ttl=TIER_HOPS)
         for lower, upper in steps

@@ -106,7 +106,7 @@ def test_who_adds_blocks_until_a_verdict_comes_finds_no_more_than_the_level_says
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"word": "fine"}, {"blocks": "7"}, {"centre": None}, {"reasons": "none"}, {"colour": "red"}]
+    "wrong", [{"word": "fine"}, {"blocks": "7"}, {"centre": None}, {"reasons": "none"}, {"color": "red"}]
 )
 def test_what_is_no_first_verdict_is_refused(wrong: dict[str, Any]) -> None:
     (verdict,) = first_verdicts(of_ratios(*WORSE))

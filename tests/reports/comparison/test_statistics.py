@@ -54,8 +54,8 @@ def test_the_estimate_is_the_median_of_all_pairwise_means(values: list[float]) -
     means = sorted((values[i] + values[j]) / 2 for i in range(len(values)) for j in range(i, len(values)))
     assert list(pairwise_means(values)) == pytest.approx(means)
     interval = estimate(values)
-    assert interval.centre == pytest.approx(np.median(means))
-    assert interval.low <= interval.centre <= interval.high
+    assert interval.center == pytest.approx(np.median(means))
+    assert interval.low <= interval.center <= interval.high
 
 
 @FEW

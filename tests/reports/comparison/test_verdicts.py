@@ -247,7 +247,7 @@ def test_every_figure_is_described_without_a_verdict() -> None:
     assert primary.told_apart
     assert not rate.told_apart
     assert primary.against is not None
-    assert exp(primary.against.centre) == pytest.approx(1.24, abs=0.01)
+    assert exp(primary.against.center) == pytest.approx(1.24, abs=0.01)
     assert [test.figure.metric.path for test in comparison.tests] == [PRIMARY]
 
 

@@ -43,14 +43,14 @@ def test_a_candidate_that_is_slower_than_allowed_fails_and_is_named(tmp_path: Pa
     assert (failed.arm, failed.gate) == ("hub-and-spoke", f"{P99} vs reference < 20%")
     assert "higher" in failed.reasons[0]
     assert "under Holm over 1 test" in failed.reasons[0]
-    assert (planned_night.colour, planned_night.exit_status(strict=False)) == ("red", 1)
+    assert (planned_night.color, planned_night.exit_status(strict=False)) == ("red", 1)
     assert answer(planned_night).startswith(f"Failed: {failed.gate} (steady, hub-and-spoke).")
 
 
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 1.1])
 def test_a_candidate_that_is_faster_or_hardly_slower_passes(tmp_path: Path, ratio: float) -> None:
     planned_night = planned(cell(tmp_path, ratio))
-    assert (planned_night.results_with("fail", "undecided"), planned_night.colour) == ([], "green")
+    assert (planned_night.results_with("fail", "undecided"), planned_night.color) == ([], "green")
     assert planned_night.exit_status(strict=True) == 0
 
 
@@ -70,7 +70,7 @@ def test_too_few_blocks_are_undecided_and_say_how_many_it_takes(tmp_path: Path) 
     planned_night = planned(cell(tmp_path, 1.6, blocks=3))
     (result,) = planned_night.results_with("undecided")
     assert "it takes 7 blocks" in " ".join(result.reasons)
-    assert (planned_night.colour, planned_night.exit_status(strict=False), planned_night.exit_status(strict=True)) == (
+    assert (planned_night.color, planned_night.exit_status(strict=False), planned_night.exit_status(strict=True)) == (
         "yellow",
         0,
         4,
@@ -120,7 +120,7 @@ def test_checks_of_single_runs(tmp_path: Path, planted: dict[str, Any], gate: st
 def test_runs_that_could_not_be_made_are_red_and_say_why(tmp_path: Path) -> None:
     broken = replace(cell(tmp_path), comparison=None, trouble="block 1, mesh: no such image; see run.log")
     planned_night = planned(broken)
-    assert (planned_night.colour, planned_night.exit_status(strict=False)) == ("red", 3)
+    assert (planned_night.color, planned_night.exit_status(strict=False)) == ("red", 3)
     assert planned_night.results[0].reasons == ("block 1, mesh: no such image; see run.log",)
     assert answer(planned_night).startswith("Not to be judged: runs (steady).")
     named = planned(replace(broken, candidates=("mesh", "tree")))
@@ -145,7 +145,7 @@ def test_a_candidate_whose_broker_became_too_slow_for_the_rate_turns_every_gate_
     assert only(cell(tmp_path / "as before", gates=[gate]), gate)[0] == "pass"
     slow = with_rates(cell(tmp_path / "slow", gates=[gate]), "brokers")
     assert only(slow, gate) == ("fail", "It did not hold the offered rate in 8 blocks in which the first arm did.")
-    assert planned(slow).colour == "red"
+    assert planned(slow).color == "red"
 
 
 @pytest.mark.parametrize(("candidate", "reference"), [("host", None), ("brokers", "brokers"), (None, "brokers")])

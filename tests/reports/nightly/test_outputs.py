@@ -64,7 +64,7 @@ def test_junit_has_the_time_of_the_runs(red: Night) -> None:
     assert (broken.get("time"), broken.get("timestamp")) == ("0.000", None)
 
 
-def test_markdown_begins_with_the_colour_and_what_failed(red: Night) -> None:
+def test_markdown_begins_with_the_color_and_what_failed(red: Night) -> None:
     text = markdown(red)
     assert text.startswith("## Nightly benchmark 2026-11-23: red\n\n**Failed: ")
     assert text.index("**fail**") < text.index("**pass**")

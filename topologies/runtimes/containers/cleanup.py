@@ -1,6 +1,6 @@
 """Removes containers and networks: a run's guard removes the run's, and the next run removes those of dead harnesses.
 
-Everything that a run creates on the engine is labelled with the run and with the process that created it. A process is
+Everything that a run creates on the engine is labeled with the run and with the process that created it. A process is
 identified by the machine's boot id, its pid namespace, its pid, and its start time in clock ticks since the boot:
 unlike a time of day, this does not change when the clock is set.
 """
