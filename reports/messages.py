@@ -21,14 +21,14 @@ COMES_WITH = {"unowed_yet_received": ("unexpected", "unselected_yet_received")}
 MOST_BROKERS = 3
 
 
-def fate_sentence(summary: Summary) -> str:
+def outcome_sentence(summary: Summary) -> str:
     """Return ``Of 120 messages sent, 75 were received; 40 left on a queue and 5 lost. Also: 2 duplicated.``
 
     The received messages and the parts after them add up to the messages, or to receptions if messages have several
     subscriptions or none. Rejected messages come first, because they explain missing receptions.
     """
     messages, refused = summary["messages"], summary["refused"]
-    parts, beside = not_received_words(messages, refused, summary["left_behind"]), _beside(messages, refused)
+    parts, beside = not_received_words(messages, refused, summary["left_behind"]), _other_outcomes(messages, refused)
     beside_words = f" Also: {joined(beside)}." if beside else ""
     if not messages["expected"]:
         sent = counted(messages["sent"], "message was", "messages were")
@@ -55,7 +55,7 @@ def owed_and_received(messages: Messages) -> int:
     return messages["received"] - messages["unowed_yet_received"]
 
 
-def _beside(messages: Messages, refused: Mapping[str, int]) -> list[str]:
+def _other_outcomes(messages: Messages, refused: Mapping[str, int]) -> list[str]:
     texts = []
     for name, words in BESIDE.items():
         count = messages[name]  # type: ignore[literal-required]
@@ -180,7 +180,7 @@ def accounting_table(summary: Summary, table: pa.Table) -> Table:
     If there are many subscriptions, only the most irregular ones have a column.
     """
     every = table.to_pylist()
-    subscriptions = every if len(every) <= MOST_SUBSCRIPTIONS else sorted(every, key=_oddness)[:MOST_SUBSCRIPTIONS]
+    subscriptions = every if len(every) <= MOST_SUBSCRIPTIONS else sorted(every, key=_irregularity)[:MOST_SUBSCRIPTIONS]
     titles = [_subscription(row["destination"], row["subscription"]) for row in subscriptions]
     columns = (Column("Count"), Column("Meaning"), Column("All", 0), *(Column(title, 0) for title in titles))
     everything: dict[str, Any] = dict(summary["messages"])
@@ -192,7 +192,7 @@ def accounting_table(summary: Summary, table: pa.Table) -> Table:
     return Table(f"What became of each message{excerpt}", columns, rows)
 
 
-def _oddness(row: dict[str, Any]) -> int:
+def _irregularity(row: dict[str, Any]) -> int:
     """Return a sort key that is lower for a subscription with more irregular messages."""
     return -sum(row.get(name) or 0 for name in ODD)
 
@@ -268,7 +268,7 @@ def kinds_sentences(summary: Summary) -> str:
     text = f"All {number} kinds of messages reached {owed}"
     if incomplete:
         text = f"{len(incomplete)} of {number} kinds of messages did not reach {owed}: {joined(incomplete)}"
-    return f"{text}. {_promises(counts_by_kind)}"
+    return f"{text}. {_jms_guarantees_sentence(counts_by_kind)}"
 
 
 def _undelivered(counts: KindCounts) -> str:
@@ -280,7 +280,7 @@ def _undelivered(counts: KindCounts) -> str:
     return f"{counts['undelivered']:,} of {counts['expected']:,}: {words}"
 
 
-def _promises(counts_by_kind: Mapping[str, KindCounts]) -> str:
+def _jms_guarantees_sentence(counts_by_kind: Mapping[str, KindCounts]) -> str:
     """Return a sentence on the JMS guarantees.
 
     Persistent messages arrive exactly once at each subscription that should receive them, others at most once.

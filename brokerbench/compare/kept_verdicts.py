@@ -24,7 +24,7 @@ def verdicts_in(session: Path) -> tuple[FirstVerdict, ...]:
     if not path.exists():
         return ()
     try:
-        return tuple(map(FirstVerdict.of_json, json.loads(path.read_text(encoding="utf-8"))))
+        return tuple(map(FirstVerdict.from_json, json.loads(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(
             f"{path}: cannot be read ({error}), and it contains the first verdicts: restore it, or make a separate "

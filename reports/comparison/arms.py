@@ -13,9 +13,9 @@ from reports.comparison.conditions import (
     Difference,
     Value,
     are_alike,
+    comparable_value,
     conditions_of_each,
     differences,
-    essence,
     shown,
     varied_field,
 )
@@ -71,7 +71,7 @@ def design(runs: Sequence[AnalysedRun], allow_unlike: bool = False) -> Design:
     controls: dict[str, list[AnalysedRun]] = {}
     for run, here in zip(runs, conditions_of_each([run.info for run in runs]), strict=True):
         value = here.get(field)
-        name = names.setdefault(essence(field, value), arm_name(field, value))
+        name = names.setdefault(comparable_value(field, value), arm_name(field, value))
         (controls if run.info.options.get("control") else arms).setdefault(name, []).append(run)
     if len(arms) < 2:
         raise UserError(f"all runs have the same {field}, so there is only one arm: name runs of at least two arms")

@@ -62,7 +62,7 @@ class ArmFigure:
         return sum(value == 0 for value in self.values)
 
     @property
-    def told_apart(self) -> bool:
+    def interval_excludes_1(self) -> bool:
         """Whether the interval of the ratio, at 95 %, leaves out 1. Not under Holm: a description, not a verdict."""
         ratio = self.against
         return ratio is not None and ratio.confidence >= 0.95 and not ratio.low <= 0 <= ratio.high
@@ -210,7 +210,7 @@ def _exponentiated(log_estimate: Estimate) -> Estimate:
 def _question(design: Design, figure: ArmFigure, tests: int, same_within: float) -> FigureTest:
     arms = [arm for arm in design.arms if arm is design.arms[0] or arm.name == figure.arm]
     unusable = tuple(run.unusable for arm in arms for run in arm.runs if run.unusable)
-    short, first_short = fell_short(design, figure.arm)
+    short, first_short = count_missed_rate(design, figure.arm)
     return FigureTest(
         figure.used,
         figure.metric.higher_is_better,
@@ -223,7 +223,7 @@ def _question(design: Design, figure: ArmFigure, tests: int, same_within: float)
     )
 
 
-def fell_short(design: Design, arm: str) -> tuple[int, int]:
+def count_missed_rate(design: Design, arm: str) -> tuple[int, int]:
     """Return the number of blocks in which only this arm did not hold its load, and in which only the first did not.
 
     An aborted load is not held: its arm cannot win that block.

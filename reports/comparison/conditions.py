@@ -126,7 +126,7 @@ def _unlike_lengths(runs: Sequence[AnalysedRun]) -> tuple[AnalysedRun, AnalysedR
     return next(((whole[0], run) for run in whole[1:] if _length_differs(whole[0], run)), None)
 
 
-def essence(field: str, value: Value) -> Value:
+def comparable_value(field: str, value: Value) -> Value:
     """Return the value that equal runs share: for an overlay the content, regardless of the file name."""
     return value.rpartition(" ")[2] if field == OVERLAY and isinstance(value, str) else value
 
@@ -138,7 +138,7 @@ def are_alike(field: str, first_value: Value, second_value: Value) -> bool:
     that only one run has was not recorded by the older harness of the other run. A rate or in-flight limit that only
     one run has follows from a difference in ``arrivals``.
     """
-    return essence(field, first_value) == essence(field, second_value) or (
+    return comparable_value(field, first_value) == comparable_value(field, second_value) or (
         field.startswith(("versions.", "machine.", *NOT_OF_CLOSED_LOADS)) and None in (first_value, second_value)
     )
 

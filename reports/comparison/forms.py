@@ -102,7 +102,7 @@ def _figure(figure: ArmFigure) -> dict[str, Any]:
         "own": _estimate(figure.own),
         "ratios": [None if ratio is None else exp(ratio) for ratio in figure.log_ratios],
         "ratio": ratio_document(figure.against),
-        "told_apart": figure.told_apart,
+        "told_apart": figure.interval_excludes_1,
         "left_out": {"doubtful": figure.doubtful, "missing": figure.missing},
     }
 

@@ -156,7 +156,7 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | N
             else f"{word}: "
         )
         return ArmCell(significant(own.center), note, f"{verdict_words}{change}", word)
-    if figure.told_apart:
+    if figure.interval_excludes_1:
         return ArmCell(significant(own.center), note, change)
     return ArmCell(significant(own.center), note, f"not distinguishable from {reference}", "untold")
 

@@ -69,7 +69,7 @@ class FirstVerdict:
         return Estimate(self.centre, self.low, self.high, self.confidence)
 
     @classmethod
-    def of_json(cls, document: Any) -> "FirstVerdict":
+    def from_json(cls, document: Any) -> "FirstVerdict":
         """Build a verdict from its fields by name. Raises ValueError for anything else."""
         kinds: dict[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float)}
         values = dict(document) if isinstance(document, dict) else {}
@@ -117,7 +117,7 @@ def judge(question: FigureTest, ratio: Estimate | None, adjusted_p: float) -> Co
     """
     if question.invalid:
         return ComparisonVerdict(INVALID, question.invalid)
-    if by_rate := of_offered_rate(question):
+    if by_rate := judge_offered_rate(question):
         return by_rate
     if ratio is None:
         return ComparisonVerdict(UNDECIDED, ("No block has this figure in both arms.",))
@@ -131,10 +131,10 @@ def judge(question: FigureTest, ratio: Estimate | None, adjusted_p: float) -> Co
         return ComparisonVerdict(SAME, (f"The whole interval, {interval_text(ratio)}, lies {within}.",))
     if ratio.high - ratio.low > log(UNSTABLE_SPAN):
         return ComparisonVerdict(UNSTABLE, (_unstable(ratio),))
-    return ComparisonVerdict(UNDECIDED, (_not_told(question, ratio, adjusted_p), *forecast(question)))
+    return ComparisonVerdict(UNDECIDED, (_undecided_reason(question, ratio, adjusted_p), *forecast(question)))
 
 
-def of_offered_rate(question: FigureTest) -> ComparisonVerdict | None:
+def judge_offered_rate(question: FigureTest) -> ComparisonVerdict | None:
     """Judge by the offered rate: an arm that did not hold it where the other did is worse in every figure.
 
     It takes as many blocks that all point the same way as any other verdict (a sign test).
@@ -166,7 +166,7 @@ def _unstable(ratio: Estimate) -> str:
     )
 
 
-def _not_told(question: FigureTest, ratio: Estimate, adjusted_p: float) -> str:
+def _undecided_reason(question: FigureTest, ratio: Estimate, adjusted_p: float) -> str:
     """Return the result of the test, and the conditions for a verdict."""
     limit, interval = f"{question.same_within:g} %", interval_text(ratio)
     if adjusted_p <= LEVEL:

@@ -12,11 +12,11 @@ def main_measure(summary: Summary) -> str:
     return SENT if DUE not in measured and SENT in measured else DUE
 
 
-def words_of(measure: str) -> str:
+def measure_text(measure: str) -> str:
     """Return the measure in words, such as ``due → received``."""
     return MEASURES[measure].column
 
 
-def since(measure: str) -> str:
+def start_clause(measure: str) -> str:
     """Return the beginning of the measure in a sentence: ``they were due``."""
     return "they were due" if measure == DUE else "they were sent"

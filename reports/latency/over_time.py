@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from reports.inputs import Results
-from reports.latency.main_measure import DUE, main_measure, words_of
+from reports.latency.main_measure import DUE, main_measure, measure_text
 from reports.latency.spectrum import NOTHING_RECEIVED
 from reports.parts.histogram import Histogram, select
 from reports.parts.numbers import significant
@@ -95,7 +95,7 @@ def heatmap_table(latency: pa.Table, backdrop: Backdrop, measure: str = DUE) -> 
         if start in histogram_by_step
     )
     by = "due time" if measure == DUE else "time of sending"
-    caption = f"Messages by {by} (steps of {step_s} s) and latency {words_of(measure)}"
+    caption = f"Messages by {by} (steps of {step_s} s) and latency {measure_text(measure)}"
     return Table(caption, (Column("Second", 0), *bins), rows, "No latency was measured.")
 
 
@@ -157,7 +157,10 @@ def heatmap_chart(results: Results, backdrop: Backdrop) -> Chart:
     table, measure = results.tables["latency"], main_measure(results.summary)
     cells = heatmap(table, backdrop, measure)
     most = max((count for row in cells.counts for count in row), default=0)
-    lead = f"Every message, {words_of(measure)}. Stronger color is more messages: 1 to {most:,} in a cell, logarithmic."
+    lead = (
+        f"All messages, {measure_text(measure)}. A stronger color means more messages: 1 to {most:,} in a cell, on a "
+        "logarithmic scale."
+    )
     draw = (lambda: draw_heatmap(cells)) if most else None
     return chart(
         "heatmap", "Where the messages lay", lead, heatmap_table(table, backdrop, measure), draw, NOTHING_RECEIVED

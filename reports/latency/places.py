@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from records.latency import Latency, Regions
 from records.percentiles import values_needed
 from records.summary import Summary
-from reports.latency.main_measure import DUE, main_measure, since, words_of
+from reports.latency.main_measure import DUE, main_measure, measure_text, start_clause
 from reports.load import held_step, step_name
 from reports.messages import owed_and_received
 from reports.parts.histogram import Histogram, select
@@ -29,7 +29,7 @@ def paths_table(table: pa.Table, latency: pa.Table, measure: str = DUE) -> Table
         ("p99 (ms)", 2, lambda row: _percentile(row, measured, 0.99)),
     )
     rows = table.sort_by([("from_broker", "ascending"), ("to_broker", "ascending")]).to_pylist()
-    caption = f"Paths that messages took, latency {words_of(measure)}"
+    caption = f"Paths that messages took, latency {measure_text(measure)}"
     return table_of(caption, rows, columns, "No message was delivered.", sortable=True)
 
 
@@ -92,7 +92,7 @@ def latency_sentence(summary: Summary) -> str:
         return trip
     everything = owed_and_received(summary["messages"]) >= summary["messages"]["expected"]
     closed = "" if measure == DUE else " The load was closed, so this latency hides waits."
-    return _latency_words(latency, everything=everything, since=since(measure)) + closed
+    return _latency_words(latency, everything=everything, since=start_clause(measure)) + closed
 
 
 def _round_trip(latency: Latency | None) -> str:

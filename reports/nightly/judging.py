@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from records.summary import EXIT_STATUS
 from reports.comparison.arms import Arm
-from reports.comparison.comparison import ArmFigure, Comparison, fell_short
+from reports.comparison.comparison import ArmFigure, Comparison, count_missed_rate
 from reports.comparison.runs import AnalysedRun
 from reports.comparison.sentences import unsteady
 from reports.comparison.statistics import LEVEL, holm, needed_blocks, p_value
-from reports.comparison.verdicts import WORSE, FigureTest, effect_text, forecast, of_offered_rate, too_few
+from reports.comparison.verdicts import WORSE, FigureTest, effect_text, forecast, judge_offered_rate, too_few
 from reports.nightly.gates import RelativeGate
 from reports.parts.numbers import counted, sentence
 from reports.run.for_ci import failure_message, unknown_reason
@@ -119,7 +119,7 @@ def _relative(gate_test: _GateTest, adjusted_p: float, tests: int) -> GateResult
         tests,
         abs(gate.percent),
         tuple(run.unusable for run in _runs_of(cell.comparison, figure.arm) if run.unusable),
-        *fell_short(cell.comparison.design, figure.arm),
+        *count_missed_rate(cell.comparison.design, figure.arm),
         aborted=any(run.aborted for run in _runs_of(cell.comparison, figure.arm)),
     )
     outcome, reasons = _outcome(gate, question, figure, adjusted_p)
@@ -132,7 +132,7 @@ def _outcome(
     ratio = figure.against
     if question.invalid:
         return INVALID, question.invalid
-    if (by_rate := of_offered_rate(question)) and by_rate.word == WORSE:
+    if (by_rate := judge_offered_rate(question)) and by_rate.word == WORSE:
         return FAIL, by_rate.reasons
     if ratio is None:
         return UNDECIDED, (f"No block has {gate.metric.path} in both arms{_doubtful(figure)}.",)

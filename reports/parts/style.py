@@ -124,7 +124,7 @@ def to_svg(draw: Callable[[], Figure], anchor: str, title: str, description: str
     body = svg[svg.index(">") + 1 :]
     view_box = re.search(r'viewBox="([^"]+)"', svg)
     assert view_box is not None
-    return opening(anchor, title, description, view_box[1]) + prefixed(themed(slim(body)), anchor).strip()
+    return opening(anchor, title, description, view_box[1]) + prefix_ids(apply_theme(minify_svg(body)), anchor).strip()
 
 
 def opening(anchor: str, title: str, description: str, view_box: str, css: str = "chart") -> str:
@@ -136,7 +136,7 @@ def opening(anchor: str, title: str, description: str, view_box: str, css: str =
     )
 
 
-def slim(body: str) -> str:
+def minify_svg(body: str) -> str:
     """Remove comments, unused ids, rotations by 0 degrees, and the font list that Matplotlib repeats on each text.
 
     Paths are shortened.
@@ -187,13 +187,13 @@ def _short(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-def themed(body: str) -> str:
+def apply_theme(body: str) -> str:
     for color, variable in VARIABLES.items():
         body = body.replace(color, f"var({variable})")
     return re.sub(r"#0002([0-9a-f]{2})\b", lambda match: f"var(--s{int(match[1], 16)})", body)
 
 
-def prefixed(body: str, anchor: str) -> str:
+def prefix_ids(body: str, anchor: str) -> str:
     """Prefix the ids of a figure with its anchor, because ids must be unique across all inline SVGs of a page."""
     body = re.sub(r' id="', f' id="{anchor}-', body)
     body = re.sub(r'href="#', f'href="#{anchor}-', body)

@@ -41,25 +41,25 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
     if summary["offered_rate"]["note"]:
         sentences.append(summary["offered_rate"]["note"])
     sentences += [
-        *of_the_generator(summary),
-        *of_closed_loads(run, summary),
-        *of_transactions(run),
-        *of_the_machine(run, resources, load_s),
-        *of_the_samples(summary),
+        *generator_doubts(summary),
+        *closed_load_doubts(run, summary),
+        *transaction_doubts(run),
+        *machine_doubts(run, resources, load_s),
+        *sample_doubts(summary),
         *link_doubts(run, resources),
-        *of_slow_starts(summary["recovery"]["faults"]),
-        *of_connections(summary),
-        *of_time(load_s, summary["warm_up"]),
-        *of_drift(latency, load_s, main_measure(summary)),
-        *of_what_was_claimed(summary, tables["paths"]),
+        *slow_start_doubts(summary["recovery"]["faults"]),
+        *connection_doubts(summary),
+        *duration_doubts(load_s, summary["warm_up"]),
+        *drift_doubts(latency, load_s, main_measure(summary)),
+        *accounting_doubts(summary, tables["paths"]),
     ]
     sentences.append("This is a single run. It does not show how much runs differ: repeat it before you compare.")
     return tuple(dict.fromkeys(sentences))
 
 
-def of_the_generator(summary: Summary) -> Iterator[str]:
+def generator_doubts(summary: Summary) -> Iterator[str]:
     if summary["blocked"]["periods"]:
-        yield of_blocked_producers(summary)
+        yield blocked_producers_doubt(summary)
     if summary["lag_ms"]["blocked_slots"]:
         waiting = counted(summary["lag_ms"]["blocked_slots"], "send")
         yield f"The in-flight cap, or a commit, made {waiting} wait: the brokers confirmed too slowly for the rate."
@@ -80,7 +80,7 @@ def _receptions_due_per_s(summary: Summary) -> float | None:
     return due * messages["expected"] / messages["sent"] if due and messages["sent"] else None
 
 
-def of_blocked_producers(summary: Summary) -> str:
+def blocked_producers_doubt(summary: Summary) -> str:
     held = summary["blocked"]
     times, brokers = counted(held["periods"], "time"), joined(held["brokers"])
     total, longest = seconds_text(held["total_ms"] / 1_000), seconds_text(held["longest_ms"] / 1_000)
@@ -90,7 +90,7 @@ def of_blocked_producers(summary: Summary) -> str:
     )
 
 
-def of_closed_loads(run: RunInfo, summary: Summary) -> Iterator[str]:
+def closed_load_doubts(run: RunInfo, summary: Summary) -> Iterator[str]:
     """Yield doubts about a closed load: it hides waiting times, and its producers can outrun the consumers."""
     if not run.is_closed:
         return
@@ -111,7 +111,7 @@ def of_closed_loads(run: RunInfo, summary: Summary) -> Iterator[str]:
         )
 
 
-def of_transactions(run: RunInfo) -> Iterator[str]:
+def transaction_doubts(run: RunInfo) -> Iterator[str]:
     """Yield a doubt about transactions: a broker delivers a message only when its transaction is committed."""
     sizes = sorted({int(user.settings.get("transaction_size", 0)) for user in run.users} - {0})
     if sizes:
@@ -122,7 +122,7 @@ def of_transactions(run: RunInfo) -> Iterator[str]:
         )
 
 
-def of_the_machine(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator[str]:
+def machine_doubts(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator[str]:
     cores = cores_of(run)
     if run.runtime in ONE_HOST:
         host = f"the {cores} cores of one machine" if cores else "one machine"
@@ -155,7 +155,7 @@ def cores_of(run: RunInfo) -> int | None:
     return next((int(run.machine[key]) for key in CORES if key in run.machine), None)
 
 
-def of_the_samples(summary: Summary) -> Iterator[str]:
+def sample_doubts(summary: Summary) -> Iterator[str]:
     latency = summary["latency_ms"].get(main_measure(summary))
     if latency is None:
         return
@@ -173,7 +173,7 @@ def of_the_samples(summary: Summary) -> Iterator[str]:
         yield f"{samples}: fewer than ten lie beyond {shaky[0]}, so from there on the tail has no figures."
 
 
-def of_connections(summary: Summary) -> Iterator[str]:
+def connection_doubts(summary: Summary) -> Iterator[str]:
     """Yield a doubt if brokers and clients counted different connections.
 
     A broker that has not noticed a loss counts dead connections; a shared broker counts connections of others.
@@ -187,7 +187,7 @@ def of_connections(summary: Summary) -> Iterator[str]:
         )
 
 
-def of_time(load_s: float, warm_up: WarmUpResult) -> Iterator[str]:
+def duration_doubts(load_s: float, warm_up: WarmUpResult) -> Iterator[str]:
     if 0 < load_s < SHORT_LOAD_S:
         lasted = seconds_text(load_s)
         yield f"The load lasted {lasted}: too short for garbage collections and journal checkpoints to show."
@@ -202,7 +202,7 @@ def of_time(load_s: float, warm_up: WarmUpResult) -> Iterator[str]:
         yield f"The warm-up took {at_most}. It is not known whether latency had settled: too few latencies were known."
 
 
-def of_drift(latency: pa.Table, load_s: float, measure: str = DUE) -> Iterator[str]:
+def drift_doubts(latency: pa.Table, load_s: float, measure: str = DUE) -> Iterator[str]:
     """Compare the first third of the load with the last, outside faults."""
     rows = select(latency, phase="load", measure=measure, in_fault=False)
     first_third, last_third = (
@@ -217,7 +217,7 @@ def of_drift(latency: pa.Table, load_s: float, measure: str = DUE) -> Iterator[s
         )
 
 
-def of_messages_in_doubt(messages: Messages) -> str:
+def in_doubt_sentence(messages: Messages) -> str:
     """Return a sentence on messages in doubt.
 
     A message of a topic counts once; its receptions count for each subscription.
@@ -230,7 +230,7 @@ def of_messages_in_doubt(messages: Messages) -> str:
     return f"{stayed} Of their {receptions:,} receptions, {recovered:,} still took place."
 
 
-def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
+def accounting_doubts(summary: Summary, paths: pa.Table) -> Iterator[str]:
     messages = summary["messages"]
     if summary["foreign_leftovers"]:
         foreign = counted(summary["foreign_leftovers"], "message", "messages")
@@ -242,12 +242,12 @@ def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
             "so none of them can count as lost."
         )
     if messages["in_doubt"]:
-        yield of_messages_in_doubt(messages)
+        yield in_doubt_sentence(messages)
     if paths.num_rows and paths["hops"].null_count == paths.num_rows:
         yield "The protocol does not report how many brokers a message crossed, so latency is not split by hops."
 
 
-def of_slow_starts(faults: Iterable[FaultRecovery]) -> Iterator[str]:
+def slow_start_doubts(faults: Iterable[FaultRecovery]) -> Iterator[str]:
     """Yield a doubt for each broker that took long to start, so it was away for much longer than its fault states."""
     for fault in faults:
         start_s, restored_s = fault["start_s"], fault["restored_s"]

@@ -13,7 +13,7 @@ from reports.faults import probable_cause, recovery_sentences, unplanned_sentenc
 from reports.latency.main_measure import DUE, main_measure
 from reports.latency.places import latency_sentence, regions_sentence
 from reports.load import connections_sentence, cost_sentence, rate_sentence, steps_sentence
-from reports.messages import destinations_sentence, fate_sentence, kinds_sentences
+from reports.messages import destinations_sentence, kinds_sentences, outcome_sentence
 from reports.network.links import mirror_sentences
 from reports.parts.numbers import ABSENT, joined, sentence, significant, whole
 from reports.parts.values import ANY, Columns, KeyFigure, Table, table_of
@@ -143,7 +143,7 @@ def _answers(summary: Summary, *, share_alike: bool = False) -> dict[str, str]:
     if not summary["messages"]["sent"]:
         return {"fate": "No message was sent, so this run answers nothing."}
     return {
-        "fate": fate_sentence(summary),
+        "fate": outcome_sentence(summary),
         "kinds": kinds_sentences(summary),
         "shares": shares_sentences(summary["consumers"], also_even=share_alike),
         "destinations": destinations_sentence(summary["destinations"]),

@@ -18,15 +18,15 @@ from records.summary import Summary
 from reports.build import render
 from reports.inputs import read_results
 from reports.run.doubts import (
+    accounting_doubts,
+    connection_doubts,
     doubts,
-    of_connections,
-    of_slow_starts,
-    of_the_generator,
-    of_the_machine,
-    of_the_samples,
-    of_time,
-    of_transactions,
-    of_what_was_claimed,
+    duration_doubts,
+    generator_doubts,
+    machine_doubts,
+    sample_doubts,
+    slow_start_doubts,
+    transaction_doubts,
 )
 from reports.run.for_ci import run_markdown
 from reports.run.headline import headline, key_figures
@@ -92,7 +92,7 @@ def test_no_machine_is_more_than_100_per_cent_busy_or_stolen(busy: float, stolen
     ]
     table = pa.Table.from_pylist([dict(zip(RESOURCES.names, row, strict=True)) for row in rows], RESOURCES)
     shares = [
-        float(share_text) for text in of_the_machine(run, table, 10.2) for share_text in re.findall(r"([\d.]+) %", text)
+        float(share_text) for text in machine_doubts(run, table, 10.2) for share_text in re.findall(r"([\d.]+) %", text)
     ]
     assert all(share <= 100 for share in shares)
     assert len(shares) >= (busy > 0.9) + (stolen > 0.02)
@@ -103,7 +103,7 @@ def test_a_busy_machine_is_told_though_the_last_second_is_cut_short() -> None:
     run = replace(run_info(RunPlan(load_s=10)), machine={"cores": 2})
     row = (0, "", "machine", "", "cpu_busy_ns", 1_950_000_000)
     table = pa.Table.from_pylist([dict(zip(RESOURCES.names, row, strict=True))], RESOURCES)
-    assert any("98 % busy" in text for text in of_the_machine(run, table, 1.9))
+    assert any("98 % busy" in text for text in machine_doubts(run, table, 1.9))
 
 
 def test_a_steady_run_does_not_drift_and_an_unsteady_one_is_told(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_generator_in_time_leaves_every_figure_as_it_is(tmp_path: Path) -> Non
 
 def test_blocked_slots_and_clocks_are_told() -> None:
     lag = summary_with()["lag_ms"] | {"blocked_slots": 1}
-    sentences = list(of_the_generator(summary_with(lag_ms=lag, clocks={"error_bound_ms": 0.25})))
+    sentences = list(generator_doubts(summary_with(lag_ms=lag, clocks={"error_bound_ms": 0.25})))
     assert sentences == [
         "The in-flight cap, or a commit, made 1 send wait: the brokers confirmed too slowly for the rate.",
         "Clocks of several hosts were compared: latencies across hosts may be off by 0.250 ms.",
@@ -143,7 +143,7 @@ def test_blocked_slots_and_clocks_are_told() -> None:
 
 def test_producers_that_a_broker_blocked_are_told_with_the_broker_and_for_how_long() -> None:
     held = {"periods": 3, "total_ms": 12_345.0, "longest_ms": 10_000.0, "brokers": ["hub", "spoke-1"]}
-    assert list(of_the_generator(summary_with(blocked=held))) == [
+    assert list(generator_doubts(summary_with(blocked=held))) == [
         "Producers were blocked 3 times, for a total of 12.3 s; the longest period was 10 s. In these periods, "
         "hub and spoke-1 accepted no messages from them. A full broker blocks producers, and so does a paused broker."
     ]
@@ -152,24 +152,24 @@ def test_producers_that_a_broker_blocked_are_told_with_the_broker_and_for_how_lo
 def test_few_samples_and_negative_latencies_are_told() -> None:
     latency = summary_with()["latency_ms"]
     latency["due_to_received"] |= {"count": 900, "negative": 2}
-    assert list(of_the_samples(summary_with(latency_ms=latency))) == [
+    assert list(sample_doubts(summary_with(latency_ms=latency))) == [
         "2 latencies came out negative: the clocks disagree. None was dropped.",
         "900 samples: fewer than ten lie beyond p99, so from there on the tail has no figures.",
     ]
 
 
 def test_a_broker_that_counts_other_clients_than_there_are_is_named() -> None:
-    assert list(of_connections(summary_with())) == []
+    assert list(connection_doubts(summary_with())) == []
     counts = {"compared": 240, "differed": 12, "brokers": ["broker-1", "broker-2"]}
-    assert list(of_connections(summary_with(connection_counts=counts))) == [
+    assert list(connection_doubts(summary_with(connection_counts=counts))) == [
         "In 12 of 240 comparisons, a broker's connection count differed from the clients' count (broker-1 and "
         "broker-2). Either other programs used the broker, or a broker or client had not yet noticed a lost connection."
     ]
 
 
 def test_a_long_run_with_a_long_warm_up_is_not_called_short() -> None:
-    assert list(of_time(60.0, warm_up(10.0))) == []
-    assert len(list(of_time(59.0, warm_up(9.0)))) == 2
+    assert list(duration_doubts(60.0, warm_up(10.0))) == []
+    assert len(list(duration_doubts(59.0, warm_up(9.0)))) == 2
 
 
 @pytest.mark.parametrize(
@@ -181,14 +181,14 @@ def test_a_long_run_with_a_long_warm_up_is_not_called_short() -> None:
     ],
 )
 def test_a_warm_up_that_settled_is_not_doubted_and_another_is_in_words(end: str, words: str) -> None:
-    sentences = list(of_time(60.0, warm_up(6.0, end)))
+    sentences = list(duration_doubts(60.0, warm_up(6.0, end)))
     assert [line[: len(words)] for line in sentences] == ([words] if words else [])
 
 
 def test_unconfirmed_and_doubtful_sends_limit_what_is_claimed() -> None:
     messages = summary_with()["messages"] | {"unconfirmed": 3, "in_doubt": 1, "recovered": 1}
     paths = made_up_paths()
-    sentences = list(of_what_was_claimed(summary_with(messages=messages), paths))
+    sentences = list(accounting_doubts(summary_with(messages=messages), paths))
     assert sentences[0].startswith("3 messages were sent without asking for a confirmation")
     assert sentences[1].startswith("1 message stayed in doubt")
     assert len(sentences) == 2
@@ -237,7 +237,7 @@ def test_the_length_of_the_load_is_that_between_its_marks(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("received_per_s", "doubted"), [(120.0, False), (125.0, False), (159.0, True)])
 def test_a_backlog_from_the_warm_up_is_no_steady_throughput(received_per_s: float, doubted: bool) -> None:
     rates = summary_with()["throughput"] | {"due_per_s": 120.0, "received_per_s": received_per_s}
-    lines = list(of_the_generator(summary_with(throughput=rates)))
+    lines = list(generator_doubts(summary_with(throughput=rates)))
     assert any("backlog from the warm-up" in line for line in lines) == doubted
 
 
@@ -245,18 +245,18 @@ def test_a_backlog_from_the_warm_up_is_no_steady_throughput(received_per_s: floa
 def test_two_subscriptions_that_each_receive_what_is_due_are_no_backlog(received_per_s: float, doubted: bool) -> None:
     rates = summary_with()["throughput"] | {"due_per_s": 120.0, "received_per_s": received_per_s}
     messages = summary_with()["messages"] | {"expected": 2 * summary_with()["messages"]["sent"]}
-    lines = list(of_the_generator(summary_with(throughput=rates, messages=messages)))
+    lines = list(generator_doubts(summary_with(throughput=rates, messages=messages)))
     assert any("backlog from the warm-up" in line for line in lines) == doubted
 
 
 def test_time_spent_filling_transactions_is_told_as_no_part_of_the_brokers() -> None:
     plain, filling = (UserInfo("P", "producer", "g", "queue://q", 1, settings) for settings in ({}, FILLING))
-    told_of_it = list(of_transactions(replace(RUN, users=(plain, filling))))
+    told_of_it = list(transaction_doubts(replace(RUN, users=(plain, filling))))
     assert told_of_it == [
         "Messages were sent in transactions of 20: sent → received includes the time until the producer committed, "
         "so the brokers did not cause all of it."
     ]
-    assert list(of_transactions(replace(RUN, users=(plain,)))) == []
+    assert list(transaction_doubts(replace(RUN, users=(plain,)))) == []
 
 
 NOT_HELD = (
@@ -291,4 +291,4 @@ def test_a_rate_that_was_not_held_is_in_every_output(tmp_path: Path) -> None:
 def test_a_slow_start_lengthens_an_outage(restored_s: float | None, start_s: float | None, told: list[str]) -> None:
     fault = {"fault": "F1", "kind": "kill", "target": "broker-2", "began_s": 10.0}
     recorded = cast(FaultRecovery, fault | {"restored_s": restored_s, "start_s": start_s})
-    assert list(of_slow_starts([recorded])) == told
+    assert list(slow_start_doubts([recorded])) == told

@@ -7,7 +7,7 @@ import pytest
 
 from records.messages import LeftBehind
 from reports.inputs import Results, read_results
-from reports.messages import MOST_ROWS, fate_sentence, left_behind_table
+from reports.messages import MOST_ROWS, left_behind_table, outcome_sentence
 from reports.run.page import accounting_section
 from tests.reports.run_folder import RunPlan, summary
 
@@ -40,7 +40,7 @@ def test_refused_messages_are_told_with_the_brokers_that_refused_them(
     run_summary = summary_with(
         messages=counts(failed=failed, failed_not_received=failed, received=SENT - failed), refused=refused
     )
-    assert fate_sentence(run_summary) == f"Of 120 messages sent, {SENT - failed} were received; {sentence}."
+    assert outcome_sentence(run_summary) == f"Of 120 messages sent, {SENT - failed} were received; {sentence}."
 
 
 def left_behind_at(queue: str, broker: str, outcome: str, messages: int) -> LeftBehind:
@@ -55,7 +55,7 @@ STRANDED = (
 
 def fate_text(count: int, *places: LeftBehind, outcome: str = "stranded") -> str:
     run_summary = summary_with(messages=counts(**{outcome: count, "received": SENT - count}), left_behind=[*places])
-    return fate_sentence(run_summary).partition("; ")[2]
+    return outcome_sentence(run_summary).partition("; ")[2]
 
 
 def test_the_queue_and_broker_with_most_of_what_was_left_behind_are_named() -> None:
@@ -95,7 +95,7 @@ def test_each_outcome_of_messages_left_behind_has_its_place() -> None:
         left_behind_at("q", "broker-1", "copy", 90),
     ]
     run_summary = summary_with(messages=counts(stranded=40, dead_lettered=5, received=75), left_behind=places)
-    assert fate_sentence(run_summary) == (
+    assert outcome_sentence(run_summary) == (
         "Of 120 messages sent, 75 were received; 40 left on a queue (all on ttl.third at broker-2) "
         "and 5 sent to a dead-letter queue (all on DLQ at broker-1)."
     )

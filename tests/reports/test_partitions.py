@@ -18,9 +18,9 @@ from records.summary import Summary
 from reports.clients.moves import moves_sentences
 from reports.faults import fault_sentences
 from reports.inputs import read_results
-from reports.messages import fate_sentence, kinds_sentences, kinds_table, places
+from reports.messages import kinds_sentences, kinds_table, outcome_sentence, places
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, GateResult, Night, NightlyCell, answer
-from reports.run.doubts import of_messages_in_doubt
+from reports.run.doubts import in_doubt_sentence
 from reports.run.for_ci import junit, run_markdown
 from reports.run.page import page
 from tests.reports.run_folder import RunPlan, summary, write_run_folder
@@ -84,7 +84,7 @@ def check_fate(text: str, made_up: Summary) -> None:
 
 @given(summaries())
 def test_the_parts_of_what_became_of_the_messages_add_up_to_the_messages(made_up: Any) -> None:
-    check_fate(fate_sentence(made_up), made_up)
+    check_fate(outcome_sentence(made_up), made_up)
 
 
 @given(summaries())
@@ -133,7 +133,7 @@ def test_of_messages_in_doubt_no_more_were_received_than_there_were(
     in_doubt: int, recovered: int, missing: int
 ) -> None:
     messages = {"in_doubt": in_doubt, "recovered": recovered, "in_doubt_not_received": missing}
-    stayed, *receptions = numbers(of_messages_in_doubt(cast(Messages, messages)))
+    stayed, *receptions = numbers(in_doubt_sentence(cast(Messages, messages)))
     assert stayed == in_doubt
     assert receptions in ([recovered], [recovered + missing, recovered])
     assert recovered <= [in_doubt, *receptions[:-1]][-1]

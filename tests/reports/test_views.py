@@ -14,7 +14,7 @@ from records.results import CONNECTIONS, LINK_BACKLOG, LINKS, RATES, REORDERED, 
 from records.run import RECEIVERS, BrokerInfo, LinkInfo, RunInfo
 from reports.latency.places import latency_sentence
 from reports.load import rates
-from reports.messages import fate_sentence, reordered_table
+from reports.messages import outcome_sentence, reordered_table
 from reports.network.brokers import MIB, MOST_LINES, cpu, heap, mute_quiet_lines, queue_depths
 from reports.network.drawing import network, network_chart
 from reports.network.layout import BOX_WIDTH, PAIR_GAP, chain_of, hub_of, layout, levels_of
@@ -256,7 +256,7 @@ def test_a_hub_is_what_all_others_and_only_they_are_linked_to() -> None:
 def test_the_answer_names_every_fate_that_happened() -> None:
     plan = RunPlan(load_s=2, per_s=10, lost=2, duplicated=1)
     run_summary: Any = summary(plan)
-    assert fate_sentence(run_summary) == "Of 120 messages sent, 118 were received; 2 lost. Also: 1 duplicated."
+    assert outcome_sentence(run_summary) == "Of 120 messages sent, 118 were received; 2 lost. Also: 1 duplicated."
     run_summary["latency_ms"] = {}
     assert latency_sentence(run_summary) == "No latency was measured."
 
@@ -274,12 +274,12 @@ def test_the_answer_to_requests_is_their_round_trip() -> None:
 def test_the_answer_counts_receptions_where_a_message_has_several_subscriptions() -> None:
     run_summary: Any = summary(RunPlan(load_s=2, per_s=10))
     all_received: Any = {**run_summary, "messages": run_summary["messages"] | {"expected": 240, "received": 240}}
-    assert fate_sentence(all_received) == "All 240 receptions of 120 messages sent took place, each exactly once."
+    assert outcome_sentence(all_received) == "All 240 receptions of 120 messages sent took place, each exactly once."
     one_missing: Any = {
         **run_summary,
         "messages": run_summary["messages"] | {"expected": 240, "received": 120, "lost": 120},
     }
-    assert fate_sentence(one_missing) == "Of 240 receptions of 120 messages sent, 120 took place; 120 lost."
+    assert outcome_sentence(one_missing) == "Of 240 receptions of 120 messages sent, 120 took place; 120 lost."
     assert latency_sentence(one_missing).startswith("Of the messages that arrived, half came within ")
 
 

@@ -111,9 +111,9 @@ def test_who_adds_blocks_until_a_verdict_comes_finds_no_more_than_the_level_says
 def test_what_is_no_first_verdict_is_refused(wrong: dict[str, Any]) -> None:
     (verdict,) = first_verdicts(of_ratios(*WORSE))
     written = json.loads(json.dumps(asdict(verdict)))
-    assert FirstVerdict.of_json(written) == verdict
+    assert FirstVerdict.from_json(written) == verdict
     with pytest.raises(ValueError, match=f"{next(iter(wrong))}|other keys"):
-        FirstVerdict.of_json(written | wrong)
+        FirstVerdict.from_json(written | wrong)
 
 
 class Made:

@@ -417,7 +417,7 @@ def test_doubtful_figures_are_counted_on_the_page(tmp_path: Path) -> None:
     runs = write_blocks(tmp_path, [[1, 1], [1, 1]], doubtful={})
     late = write_planted(tmp_path, "late", Planted(doubtful={PRIMARY: "late"}))
     sound_run = write_planted(tmp_path, "other", Planted("hub-and-spoke", doubtful={}))
-    text = parse(render(compared(ComparisonInput((*runs, late, sound_run), (), 5.0, allow_unlike=False)))).text()
+    text = parse(render(compare_runs(ComparisonInput((*runs, late, sound_run), (), 5.0, allow_unlike=False)))).text()
     sentence = "1 of 3 blocks was left out of latency p99 of hub-and-spoke: the timing is doubtful."
     assert sentence in text
     assert "is not known" not in text
@@ -426,7 +426,7 @@ def test_doubtful_figures_are_counted_on_the_page(tmp_path: Path) -> None:
 def test_percentiles_that_rest_on_a_handful_of_messages_are_doubted(tmp_path: Path) -> None:
     runs = write_blocks(tmp_path, [[1, 1]], messages=4_000)
     runs += write_blocks(tmp_path / "few", [[1, 1]], messages=600)
-    text = parse(render(compared(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))).text()
+    text = parse(render(compare_runs(ComparisonInput(tuple(runs), (), 5.0, allow_unlike=False)))).text()
     assert (
         "Fewer than ten messages lie beyond latency p99 in 2 of 4 runs: a reliable figure needs a longer load." in text
     )

@@ -244,8 +244,8 @@ def test_no_figure_in_any_block_is_undecided_and_says_so() -> None:
 def test_every_figure_is_described_without_a_verdict() -> None:
     comparison = of_ratios(1.2, 1.25, 1.3, 1.22, 1.27, 1.21, 1.24)
     primary, rate = comparison.figures[PRIMARY, "b"], comparison.figures["throughput.received_per_s", "b"]
-    assert primary.told_apart
-    assert not rate.told_apart
+    assert primary.interval_excludes_1
+    assert not rate.interval_excludes_1
     assert primary.against is not None
     assert exp(primary.against.center) == pytest.approx(1.24, abs=0.01)
     assert [test.figure.metric.path for test in comparison.tests] == [PRIMARY]
