@@ -21,7 +21,7 @@ from topologies.artemis.render.files import BROKER_PROPERTIES, ROLES, USERS
 from topologies.artemis.render.links import connection_uri
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.model.broker import AnyBroker
-from topologies.model.site import SECRET_KEYS, SECRETS_FOLDER, Site, filled
+from topologies.model.site import SECRET_KEYS, SECRETS_FOLDER, Site, fill_placeholders
 from topologies.model.topology import Topology
 from topologies.runtimes.distribution import pinned_versions
 from topologies.runtimes.prepared import render
@@ -196,7 +196,7 @@ def test_a_template_is_filled_by_the_secrets_of_a_run() -> None:
     topology = build("mirror")
     secrets = {key: key.rpartition(".")[2] + "-of-" + key.split(".")[1] for key in SECRET_KEYS}
     files = {
-        name: filled(text, secrets)
+        name: fill_placeholders(text, secrets)
         for name, text in files_of(topology, topology.brokers[0]).items()
         if name.startswith(SECRETS_FOLDER)
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 from topologies.model.broker import AnyBroker
-from topologies.model.explicit_fields import changed
+from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.link import Link
 from topologies.model.site import is_before
 from topologies.model.topology import Topology
@@ -193,7 +193,7 @@ class BrokerConnection(Link):
 
     def between(self, opened_by: AnyBroker, to: AnyBroker) -> Link:
         """Return the link between two other brokers, without the alternates, because they belong to the other end."""
-        return changed(self, name="", opened_by=opened_by, to=to, alternates=())
+        return replace_explicitly(self, name="", opened_by=opened_by, to=to, alternates=())
 
     @property
     def _forth(self) -> bool:

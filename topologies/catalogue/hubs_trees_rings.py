@@ -6,7 +6,7 @@ from topologies.catalogue.one_or_two_brokers import clients, numbered, pair
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
-from topologies.model.explicit_fields import changed
+from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.topology import Topology
 from topologies.model.validity import require_between
 
@@ -114,10 +114,12 @@ def chain(links: int = 1, bridge_temp_destinations: bool = True, static_queue: s
     producers <--> broker-1 <--------> broker-2 <--> consumers
     """
     require_between("chain", 1, MOST_BROKERS - 1, links=links)
-    row = tuple(changed(broker, advisory_support=not static_queue) for broker in numbered("broker", links + 1))
+    row = tuple(
+        replace_explicitly(broker, advisory_support=not static_queue) for broker in numbered("broker", links + 1)
+    )
     carried = (f"queue://{static_queue}",) if static_queue else ()
     joined = tuple(
-        changed(
+        replace_explicitly(
             _both_ways(here, there, links),
             bridge_temp_destinations=bridge_temp_destinations,
             statically_included_destinations=carried,

@@ -18,7 +18,7 @@ from topologies.catalogue import one_or_two_brokers as few
 from topologies.catalogue.yaml_topology import hint_for_flavour, hint_for_place, is_file, read_topology
 from topologies.catalogue.yaml_words import spellings
 from topologies.model.broker import AnyBroker
-from topologies.model.explicit_fields import mark_stated_below
+from topologies.model.explicit_fields import mark_explicit_recursively
 from topologies.model.spelling import nearest, plainly
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
@@ -102,7 +102,7 @@ def build(text: str) -> Topology:
     except TopologyInvalid as error:
         raise TopologyInvalid(*(f"topology {text!r}: {problem}" for problem in error.problems)) from error
     for link in topology.links:  # the function has just created them, so no other topology shares them
-        mark_stated_below(link, {OF_LINKS.get(name, name) for name in call.arguments}, stop=AnyBroker)
+        mark_explicit_recursively(link, {OF_LINKS.get(name, name) for name in call.arguments}, stop=AnyBroker)
     return topology
 
 

@@ -23,7 +23,7 @@ from yaml.nodes import Node
 from topologies.catalogue.yaml_nodes import Document, Reader, TextInvalid, read_text
 from topologies.catalogue.yaml_topology import BROKERS, LINKS, hint, hint_for_flavour
 from topologies.model.broker import AnyBroker
-from topologies.model.explicit_fields import changed
+from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.impaired_links import ALL as EVERY_LINK
 from topologies.model.impaired_links import links_meant
 from topologies.model.link import Link
@@ -142,7 +142,7 @@ def _links_meant(topology: Topology) -> Callable[[str], Collection[str]]:
 
 def _with_brokers(part: Any, brokers: Mapping[str, AnyBroker]) -> Any:
     """Replace the brokers that a link or a client group refers to with the changed brokers of the same names."""
-    return changed(part, **dict(_named(part, brokers)))
+    return replace_explicitly(part, **dict(_named(part, brokers)))
 
 
 def _named(part: Link, brokers: Mapping[str, AnyBroker]) -> Iterator[tuple[str, object]]:

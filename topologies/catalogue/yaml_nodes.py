@@ -18,7 +18,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from topologies.catalogue.yaml_words import spellings, unit_and_number
-from topologies.model.explicit_fields import changed, mark_stated
+from topologies.model.explicit_fields import mark_explicit, replace_explicitly
 from topologies.model.spelling import nearest
 from topologies.model.validity import TopologyInvalid
 
@@ -256,7 +256,7 @@ class Reader:
             for name, value in at.items()
         }
         try:
-            part = kind(**values) if base is None else changed(base, **values)
+            part = kind(**values) if base is None else replace_explicitly(base, **values)
         except TopologyInvalid as error:
             named = f"{path}.{error.field}" if error.field else path
             problem = "; ".join(error.problems)
@@ -265,7 +265,7 @@ class Reader:
             if (followed := getattr(part, name)) != value:
                 rule = f"{value!r}, but the other fields make it {followed!r}; leave it out"
                 raise self.document.wrong(at.get(name, node), f"{path}.{name}", rule)
-        mark_stated(part, values)
+        mark_explicit(part, values)
         return part
 
     def _plain(self, node: Node, wanted: type, path: str) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 from yaml.nodes import Node, ScalarNode
 
 from topologies.catalogue.yaml_nodes import Document, Reader, TextInvalid, read_text
-from topologies.catalogue.yaml_words import ANYWHERE, HOPS_OF_LINKS, instead, places, spellings, words_at
+from topologies.catalogue.yaml_words import ANYWHERE, HOPS_OF_LINKS, find_replacement, places, spellings, words_at
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impaired_links import impaired
@@ -175,7 +175,7 @@ def _reader(
 
     def advise(word: str, path: str, is_spelt_otherwise: bool) -> str:
         if is_spelt_otherwise:
-            return instead(flavour, word, path) if plainly(word) in HOPS_OF_LINKS else ""
+            return find_replacement(flavour, word, path) if plainly(word) in HOPS_OF_LINKS else ""
         return hint(word, path, flavour, kinds)
 
     return Reader(document, references or {}, advise, lambda word: hint_for_flavour(word, flavour))
@@ -196,7 +196,7 @@ def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, ty
 
 def hint_for_place(word: str, flavour: str, path: str = ANYWHERE) -> str:
     """Return advice about a word of a manual, or the places where this flavour has it; '' if there are many places."""
-    return instead(flavour, word, path) or _elsewhere(word, flavour)
+    return find_replacement(flavour, word, path) or _elsewhere(word, flavour)
 
 
 def _elsewhere(word: str, flavour: str) -> str:

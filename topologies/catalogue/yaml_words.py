@@ -163,7 +163,7 @@ A section's own words apply only to its entries; words under `ANYWHERE` apply to
 """
 
 
-def instead(product: str, word: str, path: str) -> str:
+def find_replacement(product: str, word: str, path: str) -> str:
     """Return the replacement at ``path`` for a word, or for a similar word; '' if the manuals do not have it.
 
     `ANYWHERE`: search the entries of all sections.

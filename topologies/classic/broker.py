@@ -7,7 +7,7 @@ from topologies.classic.policies import DEFAULT_POLICIES, DestinationPolicy
 from topologies.classic.transport_connectors import DEFAULT_CONNECTORS, TransportConnector
 from topologies.classic.users import ClassicUser
 from topologies.model.broker import GIB, MIB, AnyBroker
-from topologies.model.explicit_fields import changed
+from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.jvm import Jvm
 from topologies.model.users import LinkUser
 from topologies.model.validity import TopologyInvalid, choice, number, require_at_least, require_distinct, require_rules
@@ -149,4 +149,4 @@ def without_broker_path(broker: AnyBroker) -> AnyBroker:
     too long, and that connection hangs (Classic 5.18.3).
     """
     assert isinstance(broker, Broker)  # a Classic topology has no other kind
-    return changed(broker, trace_broker_path=False)
+    return replace_explicitly(broker, trace_broker_path=False)

@@ -12,7 +12,7 @@ from topologies.classic.render.broker_xml import LOG4J2_PROPERTIES
 from topologies.classic.render.network_connectors import discovery_of
 from topologies.model import site as names
 from topologies.model.broker import AnyBroker
-from topologies.model.explicit_fields import changed
+from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.launch import BrokerFolders, Launch, ProductImage, jvm
 from topologies.model.site import (
     DATA_PROPERTY,
@@ -113,7 +113,9 @@ def in_container(topology: Topology, broker: AnyBroker) -> AnyBroker:
     if not isinstance(broker, Broker):
         return broker
     host = "hostname" if discovery_of(topology, broker) else "ipaddress"
-    return changed(broker, connectors=tuple(changed(connector, published_host=host) for connector in broker.connectors))
+    return replace_explicitly(
+        broker, connectors=tuple(replace_explicitly(connector, published_host=host) for connector in broker.connectors)
+    )
 
 
 def _updates_clients(broker: Broker) -> bool:

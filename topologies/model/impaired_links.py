@@ -10,7 +10,7 @@ Separate several with ``;``. If two select the same link, the later one applies.
 
 from dataclasses import replace
 
-from topologies.model.explicit_fields import changed
+from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.impairment import Impairment, parse_impairment
 from topologies.model.link import Link
 from topologies.model.spelling import nearest
@@ -31,20 +31,21 @@ def impaired(topology: Topology, text: str | None) -> Topology:
         impairment = _read(part, settings)
         for link in links_meant(topology, selector):
             wanted[link.name] = impairment
-    links = tuple(changed(link, impairment=wanted[link.name]) for link in topology.links)
+    links = tuple(replace_explicitly(link, impairment=wanted[link.name]) for link in topology.links)
     return replace(topology, links=links)
 
 
 def through_proxies(topology: Topology) -> Topology:
     """Return the topology with a proxy in every link; it adds no delay where the topology sets none."""
     return replace(
-        topology, links=tuple(changed(link, impairment=link.impairment or Impairment()) for link in topology.links)
+        topology,
+        links=tuple(replace_explicitly(link, impairment=link.impairment or Impairment()) for link in topology.links),
     )
 
 
 def as_they_come(topology: Topology) -> Topology:
     """Return the topology without any delay, bandwidth limit or measurement of links."""
-    return replace(topology, links=tuple(changed(link, impairment=None) for link in topology.links))
+    return replace(topology, links=tuple(replace_explicitly(link, impairment=None) for link in topology.links))
 
 
 def _read(part: str, settings: str) -> Impairment:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from topologies.model.broker import AnyBroker
-from topologies.model.explicit_fields import changed
+from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.impairment import Impairment
 from topologies.model.users import login_problems, user_at
 from topologies.model.validity import LONGEST_NAME_OF_A_LINK, limit, require_name, require_rules
@@ -117,4 +117,4 @@ class Link:
 
     def between(self, opened_by: AnyBroker, to: AnyBroker) -> "Link":
         """Return a link with the same settings between two other brokers."""
-        return changed(self, name="", opened_by=opened_by, to=to)
+        return replace_explicitly(self, name="", opened_by=opened_by, to=to)

@@ -87,6 +87,6 @@ class _Secrets(Template):
     braceidpattern = r"[A-Za-z0-9_.-]+"
 
 
-def filled(template: str, secrets: Mapping[str, str]) -> str:
+def fill_placeholders(template: str, secrets: Mapping[str, str]) -> str:
     """Fill the placeholders of a template. Raises KeyError for a placeholder that ``secrets`` lacks."""
     return _Secrets(template).substitute(secrets)

@@ -12,7 +12,7 @@ from records.routes import Route
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
 from topologies.model.deliveries import ClientDestination
-from topologies.model.explicit_fields import changed
+from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.launch import Executables, ProductCompose, ProductLaunch
 from topologies.model.link import Link
 from topologies.model.paths import Path, shortest_paths
@@ -201,4 +201,4 @@ def _turned(link: Link) -> Link:
     """Return a link with its opener and its end swapped; it keeps its name if one was given."""
     turned = link.between(link.to, link.opened_by)
     is_named = link.name != link.between(link.opened_by, link.to).name
-    return changed(turned, name=link.name) if is_named else turned
+    return replace_explicitly(turned, name=link.name) if is_named else turned

@@ -42,7 +42,7 @@ class Trust:
         return ssl.create_default_context(cadata=self.pem or None)
 
 
-def untrusted(error: BaseException) -> str:
+def explain_untrusted(error: BaseException) -> str:
     """Return the cause of a failed handshake, and the next step; '' if the cause is not a certificate."""
     certificate_error = _certificate_error(error)
     if certificate_error is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from lxml import etree
 
-from topologies.model.explicit_fields import Written, every_field
+from topologies.model.explicit_fields import Written, write_all
 
 SPRING = "http://www.springframework.org/schema/beans"
 ACTIVEMQ = "http://activemq.apache.org/schema/core"
@@ -29,7 +29,7 @@ def add(parent: etree._Element, tag: str, attributes: Mapping[str, str] | None =
     return etree.SubElement(parent, f"{{{ACTIVEMQ}}}{tag}", dict(attributes or {}))
 
 
-def attributes_of(value: object, table: Mapping[str, str], written: Written = every_field) -> dict[str, str]:
+def attributes_of(value: object, table: Mapping[str, str], written: Written = write_all) -> dict[str, str]:
     """Return the fields of ``value`` in ``table`` as attributes. ``table``: model field to XML attribute."""
     return {attribute: text(getattr(value, field)) for field, attribute in table.items() if written(value, field)}
 

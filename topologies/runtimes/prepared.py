@@ -9,7 +9,7 @@ from topologies.model import site as names
 from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials, ManagementEndpoint
 from topologies.model.launch import LOOPBACK, BrokerFolders
-from topologies.model.site import SECRETS_FOLDER, Site, filled
+from topologies.model.site import SECRETS_FOLDER, Site, fill_placeholders
 from topologies.model.topology import Topology
 from topologies.model.users import password_key
 from topologies.runtimes.handle import Handle
@@ -148,7 +148,7 @@ def write_files(
         for filename, text in renderer(topology, broker, site).items():
             rendered[f"{broker.name}/{filename}"] = text
             if filename.startswith(f"{SECRETS_FOLDER}/"):
-                private.write(f"broker-{broker.name}/{Path(filename).name}", filled(text, secrets))
+                private.write(f"broker-{broker.name}/{Path(filename).name}", fill_placeholders(text, secrets))
             else:
                 path = folders[broker.name].conf / filename
                 path.parent.mkdir(parents=True, exist_ok=True)

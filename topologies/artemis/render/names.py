@@ -14,7 +14,7 @@ from lxml import etree
 from topologies.artemis.addresses import AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis.links import BrokerConnection, ClusterConnection, Mirror
-from topologies.model.explicit_fields import Written, every_field, stated_or
+from topologies.model.explicit_fields import Written, explicit_or, write_all
 from topologies.model.site import Site
 from topologies.render.xml import camel_case, every_field_spelled, hyphenated, spelled
 
@@ -139,7 +139,7 @@ DISPENSABLE = ("message-counter-enabled",)
 
 
 def written_at(site: Site) -> Written:
-    return stated_or(NEEDED) if site.unset_defaults else every_field
+    return explicit_or(NEEDED) if site.unset_defaults else write_all
 
 
 CONFIGURATION, CORE = "urn:activemq", "urn:activemq:core"

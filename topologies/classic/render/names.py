@@ -10,7 +10,7 @@ from topologies.classic.broker import Broker, KahaDb
 from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.transport_connectors import TransportConnector
-from topologies.model.explicit_fields import Written, every_field, stated_or
+from topologies.model.explicit_fields import Written, explicit_or, write_all
 from topologies.model.site import Site
 from topologies.render.xml import camel_case, every_field_spelled, spelled
 
@@ -86,4 +86,4 @@ DISPENSABLE = ("populateJMSXUserID", "useMirroredQueues")
 
 
 def written_at(site: Site) -> Written:
-    return stated_or(NEEDED) if site.unset_defaults else every_field
+    return explicit_or(NEEDED) if site.unset_defaults else write_all
