@@ -48,7 +48,7 @@ def broker(entry: str, overlay: str = "") -> Iterator[tuple[ProcessRuntime, Path
 
     ``overlay``: YAML that is applied to the entry.
     """
-    topology = Overlay(Path("overlay"), overlay).over(build(entry)) if overlay else build(entry)
+    topology = Overlay(Path("overlay"), overlay).apply(build(entry)) if overlay else build(entry)
     with tempfile.TemporaryDirectory() as folder:
         runtime = ProcessRuntime(topology, RunDirectory.create(Path(folder), "broker"))
         runtime.up(print)

@@ -140,9 +140,9 @@ def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) ->
     """
     from brokerbench.failover_options import built_for_clients
     from brokerbench.rendering import notes, rendered, write_files
-    from topologies.catalogue.overlay import overlaid
+    from topologies.catalogue.overlay import apply_overlay
 
-    topology, _ = overlaid(built_for_clients(name), overlay)
+    topology, _ = apply_overlay(built_for_clients(name), overlay)
     _warn(topology.warnings)
     files = rendered(topology, to, **wishes)
     for path in write_files(files, out):

@@ -22,9 +22,9 @@ from harness.bring_up import bring_up
 from harness.java_parts import find_java_parts
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
-from topologies.catalogue.overlay import overlaid
+from topologies.catalogue.overlay import apply_overlay
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
-from topologies.model.impaired_links import impaired
+from topologies.model.impaired_links import with_impairments
 from topologies.model.paths import Path as Route
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
@@ -76,7 +76,7 @@ def request(
 
     Raises ValueError, naming option and value.
     """
-    overlaid_topology, laid = overlaid(built_for_clients(name), overlay)
+    overlaid_topology, laid = apply_overlay(built_for_clients(name), overlay)
     topology = _impaired(overlaid_topology, link)
     if why := why_refused(failover or ""):
         raise ValueError(f"--failover {failover}: {why}")
@@ -110,7 +110,7 @@ def request(
 
 def _impaired(topology: Topology, link: Sequence[str]) -> Topology:
     try:
-        return impaired(topology, ";".join(link))
+        return with_impairments(topology, ";".join(link))
     except TopologyInvalid as error:
         raise TopologyInvalid(*(f"--link {problem}" for problem in error.problems)) from error
 

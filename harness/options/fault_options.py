@@ -14,7 +14,7 @@ from harness.options.declarations import Options
 from records.calls import before_missing_comma, parse_call
 from records.errors import UserError, about
 from topologies.model.spelling import nearest
-from topologies.model.topology import Topology, opened_by_joining
+from topologies.model.topology import Topology, with_links_opened_by
 from topologies.runtimes.capabilities import Capability, can
 
 EXAMPLE = "kill(broker-2, at=10, for=15)"
@@ -124,8 +124,8 @@ def _planned(
     faults = split_by_broker(expand_rolling_restarts(faults, topology))
     chance = random.Random(f"{options.seed}:faults")
     joining = absent_at_start(_aimed(fault, topology, chance) for fault in faults if fault.joins)
-    topology = opened_by_joining(topology, joining)  # this renames links, so link faults are aimed after it
-    aimed = mark_simultaneous_losses(tuple(_aimed(fault, topology, chance) for fault in faults))
+    topology = with_links_opened_by(topology, joining)  # this renames links, so link faults are aimed after it
+    aimed = at_same_moment(tuple(_aimed(fault, topology, chance) for fault in faults))
     for fault, begins_s in zip(aimed, earliest_s(aimed), strict=True):
         _require_in_load(fault, begins_s, load_s)
     for pair in combinations(aimed, 2):

@@ -52,7 +52,7 @@ from records.figures import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, SCHE
 from records.rate_steps import format_steps
 from records.routes import TOPIC, Copy, copies_of
 from records.run import CONSUMER, PRODUCER, RunInfo
-from topologies.model.impaired_links import through_proxies
+from topologies.model.impaired_links import with_all_proxied
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability
@@ -274,7 +274,7 @@ def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topo
     """Route every link through a proxy, so that the links of the fault differ from the others only by the fault."""
     subject = f"{f'--fault {options.fault!r}: ' if options.fault else ''}fault {fault.kind} of {fault.target}"
     with about(f"{subject}: "):
-        proxied = through_proxies(topology)
+        proxied = with_all_proxied(topology)
     if why := no_proxies(proxied, options.runtime):
         raise UserError(f"{subject}: {why}")
     return proxied

@@ -29,9 +29,9 @@ from records.arrivals import CLOSED
 from records.errors import UserError, about, refuse_first, without_user_info
 from records.run_store import StoreAddress, missing_credentials
 from topologies.catalogue import lookup as catalogue
-from topologies.catalogue.overlay import Overlay, overlaid
+from topologies.catalogue.overlay import Overlay, apply_overlay
 from topologies.catalogue.yaml_topology import is_file
-from topologies.model.impaired_links import as_they_come, impaired
+from topologies.model.impaired_links import with_impairments, without_impairments
 from topologies.model.launch import LOOPBACK
 from topologies.model.proxied_links import proxied
 from topologies.model.topology import Topology
@@ -170,7 +170,7 @@ def _built(text: str, overlay: str | None) -> tuple[Topology, Overlay | None]:
     """Build the topology that ``text`` names, with the overlay."""
     with about("--topology " if is_file(text) else f"--topology {text}: "):  # errors in a file already name the file
         topology = catalogue.build(text)
-    return overlaid(topology, overlay)
+    return apply_overlay(topology, overlay)
 
 
 def _linked(topology: Topology, link: str | None, runtime: str, said_by: str) -> Topology:
@@ -180,9 +180,9 @@ def _linked(topology: Topology, link: str | None, runtime: str, said_by: str) ->
             "the brokers are already running, so the delays and bandwidths of links in topology %s are ignored",
             topology.name,
         )
-        return as_they_come(topology)
+        return without_impairments(topology)
     with about(f"{said_by} "):
-        return impaired(topology, link)
+        return with_impairments(topology, link)
 
 
 def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:

@@ -51,7 +51,7 @@ def test_the_options_of_a_cell_can_be_read(cell: Any, tmp_path: Any) -> None:
     path = tmp_path / "overlay.yaml"
     path.write_text(cell.overlay, encoding="utf-8")
     assert (
-        Overlay(path, cell.overlay).over(build(cell.topology)) != build(cell.topology)
+        Overlay(path, cell.overlay).apply(build(cell.topology)) != build(cell.topology)
         or "always" in str(cell)
         or ("NIO synced" in str(cell))
     )

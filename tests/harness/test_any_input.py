@@ -283,7 +283,7 @@ MESH = build("mesh")
 @settings(fuzzed, max_examples=OFTEN // 3)
 @given(damaged_yaml(OVERLAY))
 def test_any_overlay_is_laid_over_or_a_sentence(text: str) -> None:
-    read_or_refused(lambda: Overlay(Path("my.yaml"), text).over(MESH), TopologyInvalid)
+    read_or_refused(lambda: Overlay(Path("my.yaml"), text).apply(MESH), TopologyInvalid)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from drivers.contract import Browsed, DriverError
 from harness.run.leftovers import DeadLetterQueues, Leftover, browse_broker
 from records.identity import Identity, stamp
 from topologies.catalogue.lookup import build
-from topologies.catalogue.overlay import overlaid
+from topologies.catalogue.overlay import apply_overlay
 from topologies.model.endpoints import Credentials, Endpoint
 
 HERE, NOBODY, RUN = Endpoint("b", "stomp", "stomp://127.0.0.1:1"), Credentials("u", "p"), 7
@@ -116,7 +116,7 @@ OTHER_NAMES = {
 def test_dead_letter_queues_have_the_names_that_an_overlay_gives_them(entry: str, tmp_path: Path) -> None:
     file = tmp_path / "names.yaml"
     file.write_text(f"brokers: {{all: {OTHER_NAMES[entry]}}}\n")
-    named = DeadLetterQueues.of(overlaid(build(entry), str(file))[0])
+    named = DeadLetterQueues.of(apply_overlay(build(entry), str(file))[0])
     assert all(map(named.has, ("orders.dead", "orders.dead.Queue.orders", "ActiveMQ.DLQ")))
     assert ("orders.late" in named.for_expired, named.has("orders.late")) == ((entry == "cluster",) * 2)
     assert named.waiting({"orders.dead": 3, "orders": 2}) == 2
@@ -125,4 +125,4 @@ def test_dead_letter_queues_have_the_names_that_an_overlay_gives_them(entry: str
 def test_a_queue_for_dead_and_expired_messages_alike_does_not_tell_that_one_expired(tmp_path: Path) -> None:
     file = tmp_path / "names.yaml"
     file.write_text("brokers: {all: {address_settings: [{match: '#', expiry_address: DLQ}]}}\n")
-    assert DeadLetterQueues.of(overlaid(build("cluster"), str(file))[0]).for_expired == {"ExpiryQueue"}
+    assert DeadLetterQueues.of(apply_overlay(build("cluster"), str(file))[0]).for_expired == {"ExpiryQueue"}

@@ -7,7 +7,7 @@ from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.classic.queries import LinkNames
-from topologies.management.contract import on_one_store, serving
+from topologies.management.contract import pair_members, serving
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 
@@ -22,7 +22,7 @@ def topology(*links: NetworkConnector) -> Topology:
     ("name", "members"), [("hub", ("hub", "spare")), ("spare", ("hub", "spare")), ("spoke", ("spoke",))]
 )
 def test_the_brokers_of_a_pair_are_the_same_whichever_is_asked_for(name: str, members: tuple[str, ...]) -> None:
-    assert on_one_store(topology(), name) == members
+    assert pair_members(topology(), name) == members
 
 
 def test_the_login_of_a_standby_is_a_bridge_too_and_no_client() -> None:

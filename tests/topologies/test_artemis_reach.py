@@ -16,7 +16,7 @@ from topologies.artemis.router import Router
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
-from topologies.model.paths import connected_pairs, shortest_paths, too_near
+from topologies.model.paths import blocking_limits, connected_pairs, shortest_paths
 from topologies.model.topology import Topology
 
 A, B, C = (ArtemisBroker(name) for name in "abc")
@@ -241,4 +241,4 @@ def test_where_links_lead_and_no_path_the_hops_to_raise_are_told(
     paths, leads = shortest_paths(names, links).keys(), connected_pairs(names, links)
     assert paths <= leads
     for begin, end in leads:
-        assert bool(too_near(begin, end, links)) or (begin, end) in paths
+        assert bool(blocking_limits(begin, end, links)) or (begin, end) in paths

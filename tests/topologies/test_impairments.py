@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.topologies.golden_files import assert_golden_refusals
 from topologies.catalogue.lookup import build
 from topologies.catalogue.yaml_topology import parse_topology
-from topologies.model.impaired_links import impaired
+from topologies.model.impaired_links import with_impairments
 from topologies.model.impairment import Impairment, parse_impairment
 from topologies.model.proxied_links import proxied
 from topologies.model.spelling import shortened
@@ -43,7 +43,7 @@ def impairments(topology: Topology) -> dict[str, Impairment | None]:
 
 
 def test_a_link_is_meant_by_its_name() -> None:
-    topology = impaired(build("mesh"), "broker-2-to-broker-3:delay=40ms")
+    topology = with_impairments(build("mesh"), "broker-2-to-broker-3:delay=40ms")
     assert impairments(topology) == {
         "broker-1-to-broker-2": None,
         "broker-1-to-broker-3": None,
@@ -52,54 +52,56 @@ def test_a_link_is_meant_by_its_name() -> None:
 
 
 def test_all_links_between_two_regions_are_meant_by_the_regions_names() -> None:
-    topology = impaired(build("cross-region-mesh"), "region-2<->region-1:delay=40ms")
+    topology = with_impairments(build("cross-region-mesh"), "region-2<->region-1:delay=40ms")
     assert {name for name, impairment in impairments(topology).items() if impairment == FORTY} == {
         "broker-1-to-broker-4", "broker-4-to-broker-3", "broker-4-to-broker-2",
     }  # fmt: skip
 
 
 def test_all_links_between_any_two_regions_are_meant_by_the_word_regions() -> None:
-    assert impairments(impaired(build("cross-region-mesh"), "regions:delay=40ms")) == impairments(
-        impaired(build("cross-region-mesh"), "region-2<->region-1:delay=40ms")
+    assert impairments(with_impairments(build("cross-region-mesh"), "regions:delay=40ms")) == impairments(
+        with_impairments(build("cross-region-mesh"), "region-2<->region-1:delay=40ms")
     )
     with pytest.raises(TopologyInvalid, match="no link of topology 'mesh-of-3' joins two regions"):
-        impaired(build("mesh"), "regions:delay=40ms")
+        with_impairments(build("mesh"), "regions:delay=40ms")
 
 
 def test_all_links_within_a_region_are_meant_by_its_name_twice() -> None:
-    topology = impaired(build("two-regions"), "east<->east:delay=40ms")
+    topology = with_impairments(build("two-regions"), "east<->east:delay=40ms")
     assert {name for name, impairment in impairments(topology).items() if impairment} == {
         "east-1-to-east-2", "east-1-to-east-3", "east-2-to-east-3",
     }  # fmt: skip
 
 
 def test_both_links_between_two_brokers_are_meant_whoever_opens_them() -> None:
-    assert set(impairments(impaired(build("two-one-way"), "broker-2<->broker-1:delay=40ms")).values()) == {FORTY}
+    assert set(impairments(with_impairments(build("two-one-way"), "broker-2<->broker-1:delay=40ms")).values()) == {
+        FORTY
+    }
 
 
 def test_of_two_that_mean_a_link_the_later_one_holds() -> None:
-    topology = impaired(build("two-regions"), "*:delay=1ms; east<->west:delay=40ms")
+    topology = with_impairments(build("two-regions"), "*:delay=1ms; east<->west:delay=40ms")
     assert impairments(topology)["west-3-to-east-3"] == FORTY
     assert impairments(topology)["east-1-to-east-2"] == Impairment(delay_ms=1)
 
 
 def test_a_link_can_be_measured_without_being_changed() -> None:
-    assert set(impairments(impaired(build("mesh"), "*")).values()) == {Impairment()}
+    assert set(impairments(with_impairments(build("mesh"), "*")).values()) == {Impairment()}
 
 
 def test_nothing_asked_for_changes_nothing() -> None:
-    assert impaired(build("mesh"), None) == impaired(build("mesh"), "") == build("mesh")
+    assert with_impairments(build("mesh"), None) == with_impairments(build("mesh"), "") == build("mesh")
 
 
 def test_as_soon_as_one_link_goes_through_a_proxy_all_do() -> None:
     assert proxied(build("mesh").links) == ()
-    topology = impaired(build("mesh"), "broker-1-to-broker-2:delay=1ms")
+    topology = with_impairments(build("mesh"), "broker-1-to-broker-2:delay=1ms")
     assert proxied(topology.links) == topology.links
 
 
 @pytest.mark.parametrize("entry", ["cluster", "mesh(discovery='multicast')", "senders", "two-regions"])
 def test_any_link_goes_through_a_proxy_whatever_its_kind(entry: str) -> None:
-    topology = impaired(build(entry), "*:delay=40ms")
+    topology = with_impairments(build(entry), "*:delay=40ms")
     assert set(impairments(topology).values()) == {FORTY}
     assert proxied(topology.links) == topology.links
 
@@ -145,7 +147,7 @@ def test_what_an_impairment_says_of_itself_is_read_as_the_same(times: tuple[int,
 
 def test_every_mistake_names_what_was_written_the_rule_and_the_next_step() -> None:
     mistakes = {
-        f"{title}: --link {text!r} on {topology}": partial(impaired, build(topology), text)
+        f"{title}: --link {text!r} on {topology}": partial(with_impairments, build(topology), text)
         for title, (topology, text) in MISTAKES.items()
     }
     assert_golden_refusals("link-errors.txt", mistakes)
@@ -154,7 +156,7 @@ def test_every_mistake_names_what_was_written_the_rule_and_the_next_step() -> No
 @pytest.mark.parametrize("text", ["a b " * 3_000, "*:" + "delay " * 3_000, "\U0010ffff " * 3_000])
 def test_a_text_of_thousands_of_short_words_is_shown_by_its_ends_and_the_rule(text: str) -> None:
     with pytest.raises(TopologyInvalid) as refused:
-        impaired(build("mesh"), text)
+        with_impairments(build("mesh"), text)
     sentence = shortened(f"--link {text!r}: {refused.value}")
     assert len(sentence) < 3_100
     assert sentence.startswith(f"--link {text[:20]!r}"[:-1])

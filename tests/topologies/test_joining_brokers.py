@@ -6,7 +6,7 @@ import pytest
 
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.model.topology import Topology, opened_by_joining, present_links
+from topologies.model.topology import Topology, present_links, with_links_opened_by
 
 
 def opened(topology: Topology) -> list[tuple[str, str]]:
@@ -15,7 +15,7 @@ def opened(topology: Topology) -> list[tuple[str, str]]:
 
 def test_duplex_links_to_a_joining_broker_are_turned_and_carry_as_before() -> None:
     mesh = build("mesh(brokers=4)")
-    turned = opened_by_joining(mesh, {"broker-3"})
+    turned = with_links_opened_by(mesh, {"broker-3"})
     assert opened(turned) == [
         (f"broker-{a}", f"broker-{b}") for a, b in ((1, 2), (3, 1), (1, 4), (3, 2), (2, 4), (3, 4))
     ]
@@ -25,7 +25,7 @@ def test_duplex_links_to_a_joining_broker_are_turned_and_carry_as_before() -> No
 def test_a_link_keeps_its_settings_and_the_name_it_was_given() -> None:
     pair = build("source-and-sink(duplex=True)")
     named = replace(pair.links[0], name="over-the-sea", message_ttl=3)
-    (link,) = opened_by_joining(replace(pair, links=(named,)), {"sink"}).links
+    (link,) = with_links_opened_by(replace(pair, links=(named,)), {"sink"}).links
     assert (link.opened_by.name, link.name, link.message_ttl, link.duplex) == ("sink", "over-the-sea", 3, True)
     assert isinstance(link, NetworkConnector)
 
@@ -33,18 +33,18 @@ def test_a_link_keeps_its_settings_and_the_name_it_was_given() -> None:
 @pytest.mark.parametrize("entry", ["two-one-way", "cluster", "ring"])
 def test_one_way_links_and_clusters_are_left_as_they_are(entry: str) -> None:
     topology = build(entry)
-    assert opened_by_joining(topology, {topology.brokers[-1].name}) == topology
+    assert with_links_opened_by(topology, {topology.brokers[-1].name}) == topology
 
 
 def test_a_link_between_two_joining_brokers_keeps_its_opener() -> None:
-    turned = opened_by_joining(build("mesh"), {"broker-2", "broker-3"})
+    turned = with_links_opened_by(build("mesh"), {"broker-2", "broker-3"})
     assert opened(turned) == [("broker-2", "broker-1"), ("broker-3", "broker-1"), ("broker-2", "broker-3")]
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_without_a_joining_broker_nothing_changes(entry: str) -> None:
     topology = build(entry)
-    assert opened_by_joining(topology, ()) is topology
+    assert with_links_opened_by(topology, ()) is topology
     assert present_links(topology, ()) == topology.links
 
 

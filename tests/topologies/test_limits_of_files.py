@@ -8,7 +8,7 @@ import pytest
 
 from brokerbench.nightly import plan
 from topologies.catalogue.lookup import build
-from topologies.catalogue.overlay import overlaid
+from topologies.catalogue.overlay import apply_overlay
 from topologies.catalogue.yaml_topology import parse_topology
 from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.external import file as brokers_file
@@ -92,7 +92,7 @@ def test_a_merged_field_gives_way_to_ones_own_and_an_earlier_merge_to_none() -> 
 
 @pytest.mark.parametrize(
     "read",
-    [lambda path: overlaid(build("mesh"), str(path)), plan.read, brokers_file.read],
+    [lambda path: apply_overlay(build("mesh"), str(path)), plan.read, brokers_file.read],
     ids=["overlay", "plan", "brokers file"],
 )
 @pytest.mark.parametrize("text", [NAMES, MANY, DEEP], ids=["names", "many", "deep"])
@@ -106,7 +106,7 @@ def test_every_file_in_yaml_has_these_limits(tmp_path: Path, read: Callable[[Pat
 
 def test_a_device_that_never_ends_is_no_file() -> None:
     with pytest.raises(TopologyInvalid, match="more than 1,000,000 characters"):
-        overlaid(build("mesh"), "/dev/zero")
+        apply_overlay(build("mesh"), "/dev/zero")
 
 
 NO_VALUE = "brokers is not a plain value; write a number"

@@ -27,7 +27,7 @@ from topologies.runtimes.prepared import render, without_defaults
 
 
 def over(topology: str | Topology, text: str) -> Topology:
-    return Overlay(Path("tuned.yaml"), text).over(build(topology) if isinstance(topology, str) else topology)
+    return Overlay(Path("tuned.yaml"), text).apply(build(topology) if isinstance(topology, str) else topology)
 
 
 def classic(topology: Topology) -> list[Broker]:

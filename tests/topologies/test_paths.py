@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.model.paths import Path, connected_pairs, count_by_links, shortest_paths, too_near
+from topologies.model.paths import Path, blocking_limits, connected_pairs, count_by_links, shortest_paths
 
 A, B, C, D = (Broker(name) for name in "abcd")
 
@@ -100,7 +100,7 @@ def test_where_links_lead_a_message_gets_once_what_is_told_is_raised(
         for (a, b), (message_ttl, consumer_ttl) in zip(pairs, ttls, strict=False)
     ]
     for begin, end in connected_pairs("abcd", links) - shortest_paths("abcd", links).keys():
-        limits = too_near(begin, end, links)
+        limits = blocking_limits(begin, end, links)
         assert limits
         raised = list(links)
         for ttl, link, least in limits:
@@ -110,8 +110,8 @@ def test_where_links_lead_a_message_gets_once_what_is_told_is_raised(
 
 
 def test_nothing_is_to_be_raised_where_a_message_gets_or_no_link_leads() -> None:
-    assert too_near("a", "b", chain(A, B)) == []
-    assert too_near("b", "a", chain(A, B)) == []
+    assert blocking_limits("a", "b", chain(A, B)) == []
+    assert blocking_limits("b", "a", chain(A, B)) == []
 
 
 def test_pairs_of_brokers_are_counted_by_the_links_between_them() -> None:

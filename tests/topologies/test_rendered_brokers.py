@@ -113,7 +113,7 @@ JVM = "jvm: {heap_mb: 130, options: [-XX:+UseSerialGC]}"
 def test_without_defaults_brokers_have_what_an_overlay_states_and_else_their_own(
     entry: str, stated: str, own: Callable[[dict[str, int]], bool], tmp_path: Path
 ) -> None:
-    topology = Overlay(Path("o.yaml"), f"brokers: {{all: {{{stated}, {JVM}}}}}").over(build(entry))
+    topology = Overlay(Path("o.yaml"), f"brokers: {{all: {{{stated}, {JVM}}}}}").apply(build(entry))
     directory = RunDirectory.create(tmp_path, "unset")
     running = ProcessRuntime(topology, directory, renderer=without_defaults(render))
     try:

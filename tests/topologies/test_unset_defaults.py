@@ -19,7 +19,7 @@ from topologies.catalogue.lookup import ENTRIES, build
 from topologies.catalogue.yaml_topology import parse_topology
 from topologies.classic.broker import Broker
 from topologies.classic.render import names as classic
-from topologies.model.impaired_links import as_they_come, impaired, through_proxies
+from topologies.model.impaired_links import with_all_proxied, with_impairments, without_impairments
 from topologies.model.topology import Topology
 from topologies.runtimes.distribution import pinned_versions
 from topologies.runtimes.prepared import render, render_for_topics, without_defaults
@@ -150,7 +150,7 @@ def test_a_default_that_an_entrys_parameter_states_is_written_and_else_it_is_not
 
 def test_what_was_stated_is_not_forgotten_when_a_run_changes_the_topology() -> None:
     stated = parse_topology(STATED, "t.yaml")
-    for changed in (impaired(stated, "*:delay=0ms"), through_proxies(stated), as_they_come(stated)):
+    for changed in (with_impairments(stated, "*:delay=0ms"), with_all_proxied(stated), without_impairments(stated)):
         assert 'prefetchSize="1000"' in files_of(changed, "a")["activemq.xml"]
     broker = stated.product.in_container(stated, stated.product.for_topics(stated.broker("a")))
     text = without_defaults(render_for_topics)(stated, broker, site_of(stated))["activemq.xml"]

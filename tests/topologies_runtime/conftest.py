@@ -12,7 +12,7 @@ from tests.support.docker import on_engine
 from tests.topologies_runtime.far_links import IN_CONTAINERS, IN_PROCESSES, MEMORY_MB, Up, asked_all_the_while
 from topologies.catalogue.lookup import build
 from topologies.management.links import prove_links
-from topologies.model.impaired_links import impaired
+from topologies.model.impaired_links import with_impairments
 from topologies.model.topology import Topology
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import Runtime
@@ -37,7 +37,9 @@ def up(kind: type[ManagedRuntime[Any]], tmp_path: Path) -> Up:
         topology_or_name: str | Topology, link: str, loses_them: bool = False
     ) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
         before = on_engine() if kind is ContainerRuntime else set()
-        topology = impaired(build(topology_or_name) if isinstance(topology_or_name, str) else topology_or_name, link)
+        topology = with_impairments(
+            build(topology_or_name) if isinstance(topology_or_name, str) else topology_or_name, link
+        )
         directory = RunDirectory.create(tmp_path, f"{tmp_path.name}-{len(list(tmp_path.iterdir()))}")
         runtime = kind(topology, directory, broker_memory_mb=MEMORY_MB)
         try:

@@ -9,7 +9,7 @@ from records.errors import UserError
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.transport_connectors import TransportConnector
-from topologies.model.impaired_links import impaired
+from topologies.model.impaired_links import with_impairments
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import no_containers
 from topologies.runtimes.choice import Choice, ContainerSupport, choose, containers_for
@@ -134,7 +134,9 @@ NO_LINKS = (
 
 
 def test_links_through_proxies_are_not_for_containers_in_a_virtual_machine() -> None:
-    looking = containers_for(impaired(build("mesh"), "broker-1-to-broker-3:delay=1ms"), lambda *_: IN_A_VIRTUAL_MACHINE)
+    looking = containers_for(
+        with_impairments(build("mesh"), "broker-1-to-broker-3:delay=1ms"), lambda *_: IN_A_VIRTUAL_MACHINE
+    )
     assert choose("", None, looking) == Choice(
         "processes", f"local JVMs, because containers are not available: {NO_LINKS}"
     )
@@ -150,7 +152,7 @@ def test_links_through_proxies_are_not_for_containers_in_a_virtual_machine() -> 
 def test_of_several_things_that_containers_lack_for_links_an_image_is_the_last(
     means: ContainerSupport, problem: str
 ) -> None:
-    assert containers_for(impaired(build("mesh"), "*"), lambda *_: means)(None).problem == problem
+    assert containers_for(with_impairments(build("mesh"), "*"), lambda *_: means)(None).problem == problem
 
 
 def test_links_that_go_straight_are_for_any_engine() -> None:
@@ -173,9 +175,9 @@ def test_one_address_for_brokers_and_clients_rejects_containers() -> None:
 
 def test_cluster_links_that_differ_reject_containers() -> None:
     """In containers, all callers of a broker share its ports."""
-    looking = containers_for(impaired(build("cluster"), "broker-1<->broker-2:delay=9ms"), lambda *_: ALL_THERE)
+    looking = containers_for(with_impairments(build("cluster"), "broker-1<->broker-2:delay=9ms"), lambda *_: ALL_THERE)
     assert choose("", None, looking).runtime == "processes"
     with pytest.raises(UserError, match="--runtime containers: broker 'broker-1' announces one"):
         choose("containers", None, looking)
-    alike = containers_for(impaired(build("cluster"), "*:delay=9ms"), lambda *_: ALL_THERE)
+    alike = containers_for(with_impairments(build("cluster"), "*:delay=9ms"), lambda *_: ALL_THERE)
     assert choose("", None, alike).runtime == "containers"

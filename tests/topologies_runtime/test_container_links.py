@@ -11,7 +11,7 @@ import pytest
 from records.rundir import RunDirectory
 from tests.support.docker import on_engine
 from topologies.catalogue.lookup import build
-from topologies.model.impaired_links import impaired
+from topologies.model.impaired_links import with_impairments
 from topologies.model.impairment import Impairment
 from topologies.runtimes.containers.broker_container import BrokerContainer
 from topologies.runtimes.containers.links import (
@@ -145,7 +145,7 @@ def test_a_topology_whose_files_cannot_be_written_leaves_nothing_of_its_proxies(
     def disk_full(*_: object) -> dict[str, str]:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    topology = impaired(build("source-and-sink"), "*")
+    topology = with_impairments(build("source-and-sink"), "*")
     runtime = ContainerRuntime(topology, RunDirectory.create(tmp_path, f"run-{tmp_path.name}"), renderer=disk_full)
     before = on_engine()
     with pytest.raises(RuntimeFailed, match="No space left on device"):
@@ -167,7 +167,7 @@ def test_an_unusable_toxiproxy_server_is_rejected(monkeypatch: pytest.MonkeyPatc
     server.write_text(TELLS_ITS_MOUNTS)
     server.chmod(0o755)
     monkeypatch.setenv("PATH", f"{server.parent}:{os.environ['PATH']}")
-    runs, topology = tmp_path / "runs", impaired(build("source-and-sink"), "*")
+    runs, topology = tmp_path / "runs", with_impairments(build("source-and-sink"), "*")
     runtime = ContainerRuntime(topology, RunDirectory.create(runs, f"run-{tmp_path.name}"))
     before = on_engine()
     with pytest.raises(RuntimeFailed, match=r"Toxiproxy.*: /brokerbench/log \| /brokerbench/toxiproxy-server$"):

@@ -27,7 +27,7 @@ from topologies.management.links import prove_links
 from topologies.management.sampling import process_rows
 from topologies.model.launch import LOOPBACK
 from topologies.model.site import Site
-from topologies.model.topology import Topology, opened_by_joining
+from topologies.model.topology import Topology, with_links_opened_by
 from topologies.model.trust import Trust
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import LOG_TAIL_LINES, RuntimeFailed
@@ -178,7 +178,7 @@ def test_operations_on_a_broker_that_is_not_there_name_those_that_are(mesh: Runt
 
 @in_containers_at_night
 def test_a_broker_may_be_absent_at_first_and_join_later(kind: type[Runtime], tmp_path: Path) -> None:
-    pair = opened_by_joining(build("mesh(brokers=2)"), {"broker-2"})
+    pair = with_links_opened_by(build("mesh(brokers=2)"), {"broker-2"})
     runtime = kind(pair, RunDirectory.create(tmp_path, "run"), broker_memory_mb=128)
     probe = RuntimeProbe(runtime, pair, connectors_of(STOMP, Trust()))
     progress: list[str] = []

@@ -332,11 +332,11 @@ import json, signal, time
 from pathlib import Path
 from records.rundir import RunDirectory
 from topologies.catalogue.lookup import build
-from topologies.model.impaired_links import impaired
+from topologies.model.impaired_links import with_impairments
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
-topology = impaired(build("source-and-sink"), "*:delay=1ms")
+topology = with_impairments(build("source-and-sink"), "*:delay=1ms")
 kind = {each.name: each for each in (ContainerRuntime, ProcessRuntime)}[sys.argv[2]]
 runtime = kind(topology, RunDirectory.create(Path(sys.argv[1]), sys.argv[4]), broker_memory_mb=128)
 signal.signal(signal.SIGTERM, lambda *_: (runtime.close(), sys.exit(3)))

@@ -80,7 +80,7 @@ def test_the_agent_listens_where_its_endpoint_says_and_does_not_answer_multicast
 
 @pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
 def test_in_a_container_it_is_the_same(product: BrokerProduct) -> None:
-    topology = Overlay(Path("o.yaml"), OVERLAY).over(
+    topology = Overlay(Path("o.yaml"), OVERLAY).apply(
         build({"classic": "single", "artemis": "artemis-single"}[product.name])
     )
     arguments = command_inside(product.launch, Path("/opt"), topology.brokers[0], 512, tls=False, shares_store=False)

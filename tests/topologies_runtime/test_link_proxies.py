@@ -10,7 +10,7 @@ from topologies.artemis.broker import Acceptor, ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection
 from topologies.artemis.product import ARTEMIS
 from topologies.catalogue.lookup import build
-from topologies.model.impaired_links import impaired
+from topologies.model.impaired_links import with_impairments
 from topologies.model.impairment import Impairment
 from topologies.model.topology import Topology
 from topologies.runtimes.choice import ContainerSupport, choose, containers_for
@@ -35,13 +35,13 @@ def test_links_that_are_as_they_come_need_no_proxy() -> None:
 
 
 def test_every_broker_that_a_link_may_call_has_a_door() -> None:
-    topology = impaired(build("mesh-of-pairs(pairs=2)"), "*:delay=1ms")
+    topology = with_impairments(build("mesh-of-pairs(pairs=2)"), "*:delay=1ms")
     link = "broker-1-to-broker-2"
     assert proxy_endpoints(topology) == [API, ProxyEndpoint(link, "broker-2"), ProxyEndpoint(link, "broker-2-standby")]
 
 
 def test_a_way_leads_from_its_door_to_the_listener_that_the_link_calls() -> None:
-    topology = impaired(build("source-and-sink"), "*:delay=7ms")
+    topology = with_impairments(build("source-and-sink"), "*:delay=7ms")
     door = ProxyEndpoint("source-to-sink", "sink")
     planned = proxy_plan(
         topology, {API: 1, door: 2}, {("sink", "openwire"): "127.0.0.1:3", ("sink", "amqp"): "127.0.0.1:4"}
@@ -50,7 +50,7 @@ def test_a_way_leads_from_its_door_to_the_listener_that_the_link_calls() -> None
 
 
 def test_an_amqp_connection_calls_the_listener_for_amqp() -> None:
-    topology = impaired(build("senders"), "*")
+    topology = with_impairments(build("senders"), "*")
     door = ProxyEndpoint("source-to-sink", "sink")
     address = {("sink", protocol): f"127.0.0.1:{n}" for n, protocol in enumerate(topology.broker("sink").protocols)}
     (planned,) = proxy_plan(topology, {API: 1, door: 2}, address)
@@ -206,7 +206,7 @@ def no_toxiproxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_toxiproxy")
 def test_missing_toxiproxy_error_names_link_and_install_command() -> None:
-    topology = impaired(build("source-and-sink"), "*:delay=1ms")
+    topology = with_impairments(build("source-and-sink"), "*:delay=1ms")
     with pytest.raises(ToxiproxyUnavailable, match=r"link 'source-to-sink' .* bash \.ci/install-toxiproxy\.sh"):
         find_toxiproxy("source-to-sink")
     for runtime in ("processes", "containers"):
@@ -227,7 +227,7 @@ def test_a_toxiproxy_beside_this_python_is_found(monkeypatch: pytest.MonkeyPatch
     [("external", "external brokers"), ("memory", "brokers in memory")],
 )
 def test_only_links_between_brokers_that_a_run_starts_go_through_proxies(runtime: str, brokers: str) -> None:
-    refusal = no_proxies(impaired(build("mesh"), "*"), runtime)
+    refusal = no_proxies(with_impairments(build("mesh"), "*"), runtime)
     assert refusal.startswith("link 'broker-1-to-broker-2' goes through Toxiproxy, which works with brokers that a run")
     assert refusal.endswith(
         f"not with {brokers}; use --runtime containers or processes, or set no impairments of links"
@@ -238,7 +238,9 @@ def test_links_that_are_delayed_go_with_containers_where_these_can_be_had() -> N
     def there(_flavour: str, _image: str | None) -> ContainerSupport:
         return ContainerSupport("Docker engine 1", image="an image")
 
-    assert choose("", None, containers_for(impaired(build("mesh"), "*:delay=1ms"), there)).runtime == "containers"
+    assert (
+        choose("", None, containers_for(with_impairments(build("mesh"), "*:delay=1ms"), there)).runtime == "containers"
+    )
 
 
 def test_the_version_that_is_built_is_the_one_that_the_error_names() -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from topologies.catalogue.lookup import build
-from topologies.model.impaired_links import impaired
+from topologies.model.impaired_links import with_impairments
 from topologies.model.impairment import Impairment
 from topologies.model.topology import Topology
 from topologies.runtimes.proxies.link_proxies import Carried, LinkProxies, Place
@@ -30,7 +30,7 @@ METRIC = "toxiproxy_proxy_sent_bytes_total"
 
 
 def cluster(brokers: int, link: str = "*:delay=5ms") -> Topology:
-    return impaired(build(f"cluster(brokers={brokers})"), link)
+    return with_impairments(build(f"cluster(brokers={brokers})"), link)
 
 
 def core_ports(topology: Topology) -> dict[tuple[str, str], str]:
@@ -84,7 +84,7 @@ def test_a_caller_takes_localhost_for_where_its_doors_are() -> None:
     here = f"127.0.0.1 {socket.gethostname()}\n"
     assert hosts_file(topology, "broker-3") == f"127.0.2.3 localhost\n{here}"
     assert hosts_file(build("cluster"), "broker-3") == ""
-    assert hosts_file(impaired(build("senders"), "*"), "source") == ""
+    assert hosts_file(with_impairments(build("senders"), "*"), "source") == ""
 
 
 def test_callers_that_cannot_be_told_apart_share_one_door_to_each_member() -> None:

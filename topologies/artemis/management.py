@@ -226,7 +226,7 @@ def start_connection(agent: Jolokia, link: str) -> None:
     agent.execute(broker_mbean(agent.calls_itself), "startBrokerConnection(java.lang.String)", link)
 
 
-def gave_up(link: str) -> re.Pattern[str]:
+def give_up_pattern(link: str) -> re.Pattern[str]:
     """Return a pattern for AMQ111001, which names the connection in the third line of its log entry."""
     return re.compile(rf"Could not re-establish AMQP Server Connection {re.escape(link)} on \S+ after \d+ retries")
 

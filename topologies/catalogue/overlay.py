@@ -53,7 +53,7 @@ class Overlay:
         """Identifies the content: runs with equal digests had equal settings, regardless of the file's path."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
-    def over(self, topology: Topology) -> Topology:
+    def apply(self, topology: Topology) -> Topology:
         """Return ``topology`` with the settings of the file. Raises `TopologyInvalid`."""
         document = Document(str(self.path), self.text)
         if document.root is None:
@@ -62,11 +62,11 @@ class Overlay:
         brokers: Found = {broker.name: broker for broker in topology.brokers}
         if "brokers" in sections:
             reader = _reader(document, topology.flavour, BROKERS)
-            _lay(reader, sections["brokers"], "brokers", brokers, _brokers_meant(topology), FIXED_OF_BROKERS)
+            _apply_section(reader, sections["brokers"], "brokers", brokers, _brokers_meant(topology), FIXED_OF_BROKERS)
         links: Found = {link.name: _with_brokers(link, brokers) for link in topology.links}
         if "links" in sections:
             reader = _reader(document, topology.flavour, LINKS)
-            _lay(reader, sections["links"], "links", links, _links_meant(topology), FIXED_OF_LINKS)
+            _apply_section(reader, sections["links"], "links", links, _links_meant(topology), FIXED_OF_LINKS)
         groups = tuple(_with_brokers(group, brokers) for group in topology.groups)
         try:
             return dataclasses.replace(
@@ -76,11 +76,11 @@ class Overlay:
             raise TextInvalid(str(self.path), *(f"{self.path}: {problem}" for problem in error.problems)) from error
 
 
-def overlaid(topology: Topology, option: str | None) -> tuple[Topology, Overlay | None]:
+def apply_overlay(topology: Topology, option: str | None) -> tuple[Topology, Overlay | None]:
     """Apply ``--overlay`` to ``topology``. Raises `TopologyInvalid`, each problem prefixed with the option."""
     try:
         overlay = overlay_named(option or "")
-        return (overlay.over(topology), overlay) if overlay else (topology, None)
+        return (overlay.apply(topology), overlay) if overlay else (topology, None)
     except TopologyInvalid as error:
         raise TopologyInvalid(*(f"--overlay {problem}" for problem in error.problems)) from error
 
@@ -101,7 +101,7 @@ def _sections(document: Document) -> dict[str, tuple[Node, Node]]:
     return sections
 
 
-def _lay(
+def _apply_section(
     reader: Reader,
     node: Node,
     section: str,
@@ -117,7 +117,7 @@ def _lay(
         except TopologyInvalid as error:
             raise reader.document.wrong(key, section, str(error)) from error
         for name in names:
-            parts[name] = reader.laid_over(parts[name], settings, path, fixed)
+            parts[name] = reader.merge_fields(parts[name], settings, path, fixed)
 
 
 def _brokers_meant(topology: Topology) -> Callable[[str], Collection[str]]:

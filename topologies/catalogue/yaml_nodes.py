@@ -176,7 +176,7 @@ class Reader:
     def read(self, node: Node, wanted: Any, path: str, over: Any = None) -> Any:
         """Return the value of ``node`` as type ``wanted``. Raises `TopologyInvalid`.
 
-        ``over``: a value that the fields of ``node`` override: see `laid_over`.
+        ``over``: a value that the fields of ``node`` override: see `merge_fields`.
         """
         if wanted in self.references:
             return self.references[wanted](node, path)
@@ -184,7 +184,7 @@ class Reader:
             return self._plain(node, wanted, path)
         if dataclasses.is_dataclass(wanted):
             if over is not None:
-                return self.laid_over(over, node, path)
+                return self.merge_fields(over, node, path)
             return self.part(node, {"": typing.cast(type, wanted)}, path)
         if typing.get_origin(wanted) in (Union, types.UnionType):
             return self._either(node, typing.get_args(wanted), path, over)
@@ -209,7 +209,7 @@ class Reader:
                 raise self.document.wrong(node, path, f"{name} is missing; add a line {name}: …")
         return self._build(kind, fields, node, path)
 
-    def laid_over(self, base: Any, node: Node, path: str, fixed: Collection[str] = ()) -> Any:
+    def merge_fields(self, base: Any, node: Node, path: str, fixed: Collection[str] = ()) -> Any:
         """Return ``base`` with its fields overridden by the fields of ``node``, recursively.
 
         In a list, an entry overrides the existing entry with the same `KEY`; otherwise it is appended. A list of plain
@@ -289,7 +289,7 @@ class Reader:
         if len(kinds) == 1 and kinds[0] in PLAIN:
             return self._plain(node, kinds[0], path)
         if over is not None and (len(kinds) == 1 or not self._names_kind(node, path)):
-            return self.laid_over(over, node, path)
+            return self.merge_fields(over, node, path)
         return self.part(node, {getattr(kind, "kind", ""): kind for kind in kinds}, path)
 
     def _names_kind(self, node: Node, path: str) -> bool:

@@ -23,7 +23,7 @@ from topologies.catalogue.yaml_nodes import Document, Reader, TextInvalid, read_
 from topologies.catalogue.yaml_words import ANYWHERE, HOPS_OF_LINKS, find_replacement, places, spellings, words_at
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
-from topologies.model.impaired_links import impaired
+from topologies.model.impaired_links import with_impairments
 from topologies.model.spelling import nearest, plainly
 from topologies.model.topology import Topology
 from topologies.model.validity import NAME, NAME_RULE, TopologyInvalid
@@ -129,7 +129,7 @@ def _impaired(plain: Reader, sections: dict[str, Node], topology: Topology) -> T
         return topology
     for node, path in plain.document.items(sections[IMPAIRMENTS], IMPAIRMENTS):
         try:
-            topology = impaired(topology, plain.read(node, str, path))
+            topology = with_impairments(topology, plain.read(node, str, path))
         except TopologyInvalid as error:
             if str(error).startswith(f"{plain.document.name}:"):
                 raise

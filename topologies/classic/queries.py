@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from topologies.classic import management
 from topologies.classic.management import BROKERS, broker_mbean, connection_request, of_clients
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.management.contract import HEAP, BrokerQueries, Figures, heap_figures, on_one_store, value_of
+from topologies.management.contract import HEAP, BrokerQueries, Figures, heap_figures, pair_members, value_of
 from topologies.management.jolokia import Jolokia, execute, object_name
 from topologies.model.broker import AnyBroker
 from topologies.model.topology import Topology
@@ -32,7 +32,7 @@ class LinkNames:
         """Return the names of links. A standby opens and accepts its active's links under the standby's name."""
         links = [link for link in topology.links if isinstance(link, NetworkConnector)]
         ends = Counter((link.opened_by.name, link.to.name) for link in links if link.duplex)
-        openers = {link.name: on_one_store(topology, link.opened_by.name) for link in links}
+        openers = {link.name: pair_members(topology, link.opened_by.name) for link in links}
         return cls(
             frozenset(
                 management.bridge_client_id(link.name, opener, link.client_id_token)
@@ -44,7 +44,7 @@ class LinkNames:
                 for link in links
                 if link.duplex and ends[link.opened_by.name, link.to.name] == 1
                 for opener in openers[link.name]
-                for end in on_one_store(topology, link.to.name)
+                for end in pair_members(topology, link.to.name)
             },
         )
 
@@ -89,5 +89,5 @@ class ClassicQueries:
 
 def classic_queries(topology: Topology, name: str) -> BrokerQueries:
     """Return the queries for one broker of a topology. Raises KeyError if the topology does not have it."""
-    paired = len(on_one_store(topology, name)) > 1
+    paired = len(pair_members(topology, name)) > 1
     return ClassicQueries(topology.broker(name), LinkNames.in_topology(topology), paired=paired)

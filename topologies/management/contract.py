@@ -198,7 +198,7 @@ def management_of(topology: Topology) -> ProductManagement:
     return management
 
 
-def on_one_store(topology: Topology, name: str) -> tuple[str, ...]:
+def pair_members(topology: Topology, name: str) -> tuple[str, ...]:
     """Return the brokers that can replace each other: the active broker, then its standbys.
 
     Raises KeyError for an unknown broker.
@@ -218,7 +218,7 @@ def queries_by_broker(topology: Topology) -> Mapping[str, BrokerQueries]:
 
 def serving(runtime: ManagedBrokers, topology: Topology, name: str, timeout_s: float) -> str:
     """Return the broker that serves now: this broker or its replacement; empty if no broker reports that it serves."""
-    for member in on_one_store(topology, name):
+    for member in pair_members(topology, name):
         with suppress(ManagementFailed), closing(Jolokia(runtime.management(member), timeout_s)) as agent:
             if queries_of(topology, member).serves(agent):
                 return member

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from topologies.management.contract import ManagedBrokers, management_of, on_one_store, serving
+from topologies.management.contract import ManagedBrokers, management_of, pair_members, serving
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model.link import Link
 from topologies.model.topology import Topology
@@ -140,16 +140,16 @@ def _ends(
     """
     ends = {}
     for broker in _at_ends(links):
-        alone = len(on_one_store(topology, broker)) == 1
+        alone = len(pair_members(topology, broker)) == 1
         member = broker if alone else serving(runtime, topology, broker, ANSWER_TIMEOUT_S) or broker
         with closing(Jolokia(runtime.management(member), ANSWER_TIMEOUT_S)) as agent:
             ends[broker] = end(agent)
     return ends
 
 
-def given_up(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
+def give_up_log_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
     """Return the last log entry in which the opener of a link stops its attempts, by the link's name."""
-    if (pattern := management_of(topology).gave_up) is None:
+    if (pattern := management_of(topology).give_up_pattern) is None:
         return {}
     text_of = cache(lambda opener: "\n".join(log_of(runtime.log_path(opener))))
     found = {link.name: pattern(link.name).findall(text_of(link.opened_by.name)) for link in links}
@@ -163,7 +163,7 @@ def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: Managed
     for doubt in doubts:
         link = doubt.link
         lines.append(f"link {link.name!r} from {link.opened_by.name} to {link.to.name}: {'; '.join(doubt.missing)}")
-        if text := give_up_lines(runtime, topology, [link]).get(link.name):
+        if text := give_up_log_lines(runtime, topology, [link]).get(link.name):
             lines.append(
                 f"    {link.opened_by.name} gave up: {text}. Raise reconnect_attempts or retry_interval_ms, or write "
                 "auto_start=False: then the link is started once all brokers listen"

@@ -21,7 +21,7 @@ ALL, BETWEEN, REGIONS = "*", "<->", "regions"
 HOW = "write LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s, where LINK is a link's name, A<->B, regions or *"
 
 
-def impaired(topology: Topology, text: str | None) -> Topology:
+def with_impairments(topology: Topology, text: str | None) -> Topology:
     """Return the topology with the impairments in ``text``. Raises `TopologyInvalid`."""
     wanted = {link.name: link.impairment for link in topology.links}
     for part in filter(None, map(str.strip, (text or "").split(";"))):
@@ -35,7 +35,7 @@ def impaired(topology: Topology, text: str | None) -> Topology:
     return replace(topology, links=links)
 
 
-def through_proxies(topology: Topology) -> Topology:
+def with_all_proxied(topology: Topology) -> Topology:
     """Return the topology with a proxy in every link; it adds no delay where the topology sets none."""
     return replace(
         topology,
@@ -43,7 +43,7 @@ def through_proxies(topology: Topology) -> Topology:
     )
 
 
-def as_they_come(topology: Topology) -> Topology:
+def without_impairments(topology: Topology) -> Topology:
     """Return the topology without any delay, bandwidth limit or measurement of links."""
     return replace(topology, links=tuple(replace_explicitly(link, impairment=None) for link in topology.links))
 

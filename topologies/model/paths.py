@@ -103,7 +103,7 @@ def _counted(link: Link, cluster: str, crossed: int) -> tuple[str, int]:
     return link.cluster_name, crossed + 1 if link.cluster_name == cluster else 1
 
 
-def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Link, int]]:
+def blocking_limits(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Link, int]]:
     """Return every limit that blocks the shortest path, as (field, link, needed value).
 
     ``field``: "message_ttl", "consumer_ttl" or "max_hops". Call it only if no path exists, as a path longer than the

@@ -175,7 +175,7 @@ def _names(parts: tuple[AnyBroker, ...] | tuple[ClientGroup, ...]) -> str:
     return ", ".join(part.name for part in parts) or "none"
 
 
-def opened_by_joining(topology: Topology, joining: Collection[str]) -> Topology:
+def with_links_opened_by(topology: Topology, joining: Collection[str]) -> Topology:
     """Return the topology with duplex links to ``joining`` brokers (names) opened by those brokers instead. Pure.
 
     A broker that opens a link to an absent broker retries after 1, 2, 4 … 30 s. So the join could take effect up to

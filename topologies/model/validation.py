@@ -10,7 +10,7 @@ from records.run import OUT_OF_REACH
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.model.link import Link
-from topologies.model.paths import connected_pairs, shortest_paths, too_near
+from topologies.model.paths import blocking_limits, connected_pairs, shortest_paths
 
 Brokers = tuple[AnyBroker, ...]
 Links = tuple[Link, ...]
@@ -168,7 +168,7 @@ def _to_raise(begin: str, end: str, links: Links) -> str:
     Links of a cluster share one limit: the highest value that one of them needs.
     """
     least_of: dict[tuple[str, str], int] = {}
-    for limit, link, least in too_near(begin, end, links):
+    for limit, link, least in blocking_limits(begin, end, links):
         subject, where = f"link {link.name!r}", ""
         if link.cluster_name:
             subject, where = f"cluster {link.cluster_name!r}", ", in each of its links"
