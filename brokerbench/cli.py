@@ -413,13 +413,13 @@ def durability(
     from brokerbench.durability.table import DECIDED, table
     from brokerbench.interrupts import signals_interrupt
     from records.summary import EXIT_STATUS
-    from topologies.runtimes.processes.disks import no_disks
+    from topologies.runtimes.processes.disks import why_no_disks
 
     cells = chosen(only)
     if list_cells:
         click.echo("\n".join(map(str, cells)))
         return
-    if why := no_disks("processes"):
+    if why := why_no_disks("processes"):
         raise ValueError(f"durability: {why}")
     try:
         with signals_interrupt():

@@ -30,7 +30,7 @@ from topologies.runtimes.distribution import (
     pinned,
 )
 from topologies.runtimes.java import NoJava, find_java
-from topologies.runtimes.processes.disks import dead_loops, why_no_disks
+from topologies.runtimes.processes.disks import dead_loops, why_no_disks_here
 from topologies.runtimes.processes.guard import __file__ as guard_file
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
 
@@ -67,7 +67,7 @@ def gather(runs: Path) -> Facts:
         cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else os.cpu_count() or 1,
         load_1_min=os.getloadavg()[0],
         priority_refused=why_refused(),
-        disks_refused=why_no_disks(),
+        disks_refused=why_no_disks_here(),
         leftovers=(*guarded(), *disks_left()),
     )
 

@@ -33,8 +33,8 @@ from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import BrokerSetup, choose, containers_for, external_of, look_here, runtime_of, trust_in
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.managed import proxies_of
-from topologies.runtimes.ports import addresses_here, no_address_to_bind
-from topologies.runtimes.proxies.link_proxies import no_proxies
+from topologies.runtimes.ports import addresses_here, why_not_bindable
+from topologies.runtimes.proxies.link_proxies import why_no_proxies
 
 LOOK_EVERY_S = 0.5
 
@@ -88,7 +88,7 @@ def request(
         raise ValueError(f"--protocol {protocol}: without a run, user classes do not exist; leave them out")
     if "memory" in spoken.distinct:
         raise ValueError(f"--protocol {protocol}: real brokers do not support it; leave it out")
-    if why := no_address_to_bind(bind_host, addresses_here()):
+    if why := why_not_bindable(bind_host, addresses_here()):
         raise ValueError(f"--bind-host {bind_host}: {why}")
     wanted = BrokerSetup(
         runtime or ("external" if brokers_file else ""),
@@ -161,7 +161,7 @@ def _check(request: Request) -> None:
     """Check the request before anything starts. Raises ValueError."""
     request.wanted.check(request.topology)
     _check_spoken(request)
-    if why := no_proxies(request.topology, request.wanted.runtime):
+    if why := why_no_proxies(request.topology, request.wanted.runtime):
         raise ValueError(why)
     if can(request.wanted.runtime, Capability.REACHES_RUNNING_BROKERS):
         external_of(request.wanted, request.topology, request.spoken.distinct)

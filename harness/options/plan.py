@@ -56,8 +56,8 @@ from topologies.model.impaired_links import with_all_proxied
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability
-from topologies.runtimes.processes.disks import DEFAULT_MB, no_disks
-from topologies.runtimes.proxies.link_proxies import no_proxies
+from topologies.runtimes.processes.disks import DEFAULT_MB, why_no_disks
+from topologies.runtimes.proxies.link_proxies import why_no_proxies
 
 HELD = "throughput.held_per_s"  # exists only if the rate of the load changes
 WITHHELD = "messages.withheld"  # exists only if messages have due times
@@ -275,7 +275,7 @@ def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topo
     subject = f"{f'--fault {options.fault!r}: ' if options.fault else ''}fault {fault.kind} of {fault.target}"
     with about(f"{subject}: "):
         proxied = with_all_proxied(topology)
-    if why := no_proxies(proxied, options.runtime):
+    if why := why_no_proxies(proxied, options.runtime):
         raise UserError(f"{subject}: {why}")
     return proxied
 
@@ -285,7 +285,7 @@ def _with_disks(faults: Iterable[Fault], options: Options) -> Options:
     losing = next((fault for fault in faults if Capability.OWNS_DISKS in fault.needs), None)
     if losing is None or options.disk_mb:
         return options
-    if why := no_disks(options.runtime):
+    if why := why_no_disks(options.runtime):
         subject = f"--fault {options.fault!r}: " if options.fault else ""
         raise UserError(f"{subject}fault {losing.kind} of {losing.target}: {why}")
     return replace(options, disk_mb=DEFAULT_MB)

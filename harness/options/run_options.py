@@ -38,7 +38,7 @@ from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.runtimes.capabilities import RUNTIMES, Capability, can, why_not
 from topologies.runtimes.choice import Look, choose, containers_for, look_here
-from topologies.runtimes.ports import addresses_here, no_address_to_bind
+from topologies.runtimes.ports import addresses_here, why_not_bindable
 
 log = logging.getLogger("brokerbench")
 
@@ -224,7 +224,7 @@ def _require_possible(options: Options) -> None:
     refuse_first(otlp_refusals(options.otlp, os.environ))
     for option, path in options.files.items():
         _check_file(option, path, options)
-    if why := no_address_to_bind(options.bind_host, addresses_here()):
+    if why := why_not_bindable(options.bind_host, addresses_here()):
         raise UserError(f"--bind-host {options.bind_host}: {why}")
     if options.priority == REALTIME and (why := why_refused()):
         raise UserError(f"--priority {REALTIME}: {why}")

@@ -32,7 +32,7 @@ from topologies.model.validation import active, unreachable_pairs
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import external_of
 from topologies.runtimes.external.credentials import CredentialsUnusable
-from topologies.runtimes.proxies.link_proxies import no_proxies
+from topologies.runtimes.proxies.link_proxies import why_no_proxies
 
 Users = Sequence[type[BrokerUser]]
 LIKE_ANOTHER = 0.85
@@ -267,7 +267,7 @@ def brokers_file_refusals(options: Options) -> Iterator[str]:
 
 def proxy_refusals(options: Options) -> Iterator[str]:
     """Yield a problem if links need Toxiproxy, and it is not available or cannot be put between the brokers."""
-    if why := no_proxies(options.built_topology, options.runtime):
+    if why := why_no_proxies(options.built_topology, options.runtime):
         yield f"{f'--link {options.link!r}' if options.link else f'--topology {options.topology}'}: {why}"
 
 

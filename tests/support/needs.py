@@ -16,7 +16,7 @@ from tests.support.prometheus import find_prometheus
 from topologies.products import PRODUCTS
 from topologies.runtimes.containers import image
 from topologies.runtimes.containers.engine import FAILURES, EngineTrouble, client_of, find
-from topologies.runtimes.processes.disks import why_no_disks
+from topologies.runtimes.processes.disks import why_no_disks_here
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -72,7 +72,7 @@ NEEDS = (
         "amqp", "no python-qpid-proton, which takes a C compiler", lambda: bool(importlib.util.find_spec("proton"))
     ),
     MachineNeed("namespaces", "no root or no iproute2", _namespaces),
-    MachineNeed("disks", "no root, no mkfs.ext4 or no loop devices", lambda: not why_no_disks()),
+    MachineNeed("disks", "no root, no mkfs.ext4 or no loop devices", lambda: not why_no_disks_here()),
 )
 
 FILES = {

@@ -10,7 +10,7 @@ from topologies.artemis.product import ARTEMIS
 from topologies.catalogue.lookup import build
 from topologies.model.impaired_links import with_impairments
 from topologies.model.impairment import Impairment
-from topologies.model.proxied_links import MemberConnection, cluster_connections, no_shared_proxies
+from topologies.model.proxied_links import MemberConnection, cluster_connections, why_no_shared_proxies
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 
@@ -78,12 +78,12 @@ def test_a_pair_that_is_in_no_cluster_calls_nobody_over_a_link() -> None:
 )
 def test_one_proxy_before_each_member_does_where_all_links_that_lead_there_are_alike(entry: str, link: str) -> None:
     topology = with_impairments(build(entry), link)
-    assert no_shared_proxies(topology.links, topology.brokers) == ""
+    assert why_no_shared_proxies(topology.links, topology.brokers) == ""
 
 
 def test_one_proxy_before_each_member_does_not_where_links_that_lead_there_differ() -> None:
     topology = with_impairments(build("cluster"), "*:delay=5ms;broker-1<->broker-3:delay=40ms,jitter=2ms")
-    assert no_shared_proxies(topology.links, topology.brokers) == (
+    assert why_no_shared_proxies(topology.links, topology.brokers) == (
         "broker 'broker-1' announces one address to its cluster, so in containers all links to it share one proxy:"
         " 'broker-1-to-broker-2' needs delay=5ms and 'broker-1-to-broker-3' delay=40ms,jitter=2ms; make them equal, or"
         " use --runtime processes, where each caller has a separate proxy"
@@ -92,8 +92,8 @@ def test_one_proxy_before_each_member_does_not_where_links_that_lead_there_diffe
 
 def test_a_store_that_is_copied_would_go_through_a_shared_proxy_too() -> None:
     shared, copied = pairs_in_a_cluster(), pairs_in_a_cluster(REPLICATION)
-    assert no_shared_proxies(shared.links, shared.brokers) == ""
-    assert no_shared_proxies(copied.links, copied.brokers).startswith(
+    assert why_no_shared_proxies(shared.links, shared.brokers) == ""
+    assert why_no_shared_proxies(copied.links, copied.brokers).startswith(
         "brokers 'one' and 'spare' replicate a store, which in containers would also go through the proxy"
     )
 

@@ -11,7 +11,7 @@ from topologies.classic.broker import Broker
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.impaired_links import with_impairments
 from topologies.model.topology import Topology
-from topologies.runtimes.capabilities import no_containers
+from topologies.runtimes.capabilities import why_no_containers
 from topologies.runtimes.choice import Choice, ContainerSupport, choose, containers_for
 
 ALL_THERE = ContainerSupport(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")
@@ -125,7 +125,7 @@ def test_containers_are_not_looked_for_where_a_router_is_among_the_brokers() -> 
         choose("containers", None, looking)
 
 
-IN_A_VIRTUAL_MACHINE = replace(ALL_THERE, engine="Docker engine 28.1.1", another_kernel="6.10.14-linuxkit")
+IN_A_VIRTUAL_MACHINE = replace(ALL_THERE, engine="Docker engine 28.1.1", differing_kernel="6.10.14-linuxkit")
 NO_LINKS = (
     "link 'broker-1-to-broker-2' goes through Toxiproxy, which requires that containers share this machine's kernel, "
     "but the containers of Docker engine 28.1.1 run on another kernel (6.10.14-linuxkit), as in a virtual machine; use"
@@ -165,12 +165,12 @@ def test_one_address_for_brokers_and_clients_rejects_containers() -> None:
     telling = TransportConnector("openwire", update_cluster_clients=True)
     brokers = tuple(replace(broker, connectors=(telling,)) for broker in topology.brokers if isinstance(broker, Broker))
     links = tuple(replace(link, opened_by=brokers[0], to=brokers[1]) for link in topology.links)
-    refusal = no_containers(replace(topology, brokers=brokers, links=links, groups=()))
+    refusal = why_no_containers(replace(topology, brokers=brokers, links=links, groups=()))
     assert refusal.startswith(
         "broker 'broker-2' is discovered by multicast and has update_cluster_clients: in a container"
     )
     assert refusal.endswith("use --runtime processes, or give the links that lead to it a static discovery")
-    assert no_containers(topology) == ""
+    assert why_no_containers(topology) == ""
 
 
 def test_cluster_links_that_differ_reject_containers() -> None:

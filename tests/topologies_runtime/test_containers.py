@@ -207,7 +207,7 @@ def test_what_a_killed_harness_and_its_killed_guard_left_goes_with_the_next_run(
 
 
 def test_an_engine_of_this_machine_shares_its_kernel() -> None:
-    assert find().another_kernel(platform.release()) == ""
+    assert find().differing_kernel(platform.release()) == ""
 
 
 def test_while_the_engine_answers_there_is_no_outage(running: ContainerRuntime) -> None:

@@ -93,18 +93,18 @@ def test_pairs_that_copy_their_store_share_no_disk() -> None:
 
 @pytest.mark.parametrize("runtime", [name for name in RUNTIMES if name != "processes"])
 def test_other_runtimes_have_no_disks(runtime: str) -> None:
-    assert "use --runtime processes" in disks.no_disks(runtime)
+    assert "use --runtime processes" in disks.why_no_disks(runtime)
 
 
 def test_a_machine_without_the_tools_has_no_disks() -> None:
     """Tests without the marker do not find mkfs.ext4."""
-    assert disks.why_no_disks() == "mkfs.ext4 is not on PATH; install the packages e2fsprogs and mount"
+    assert disks.why_no_disks_here() == "mkfs.ext4 is not on PATH; install the packages e2fsprogs and mount"
 
 
 @pytest.mark.disks
 def test_users_without_root_have_no_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert disks.why_no_disks() == "mounting loop devices requires root; run as root"
+    assert disks.why_no_disks_here() == "mounting loop devices requires root; run as root"
 
 
 # -- real disks --------------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_a_second_disk_of_an_image_is_refused(disk: Disk, tmp_path: Path) -> Non
 
 @pytest.mark.disks
 def test_this_machine_has_disks() -> None:
-    assert disks.no_disks("processes") == ""
+    assert disks.why_no_disks("processes") == ""
 
 
 @pytest.mark.disks

@@ -24,7 +24,7 @@ from topologies.runtimes.containers.engine import (
     find,
     is_gone,
 )
-from topologies.runtimes.containers.image import RECIPES, cannot_be_had, wanted
+from topologies.runtimes.containers.image import RECIPES, explain_missing_image, wanted
 from topologies.runtimes.containers.runtime import host_names
 from topologies.runtimes.distribution import pinned
 
@@ -107,7 +107,7 @@ def test_in_a_rootless_engine_this_user_is_root() -> None:
     [("6.1.0-32-amd64", ""), ("6.10.14-linuxkit", "6.10.14-linuxkit"), ("", "it does not report which")],
 )
 def test_an_engine_in_a_virtual_machine_is_known_by_its_kernel(kernel: str, other_kernel: str) -> None:
-    assert Engine("unix:///x.sock", "28.1.1", "0:0", kernel=kernel).another_kernel("6.1.0-32-amd64") == other_kernel
+    assert Engine("unix:///x.sock", "28.1.1", "0:0", kernel=kernel).differing_kernel("6.1.0-32-amd64") == other_kernel
 
 
 each_kind = pytest.mark.parametrize("kind", PRODUCTS.values(), ids=PRODUCTS)
@@ -138,12 +138,14 @@ def test_the_recipe_pins_what_the_process_runtime_runs(kind: BrokerProduct) -> N
 
 @pytest.mark.parametrize("flavour", sorted(PRODUCTS))
 def test_an_image_that_cannot_be_had_is_built_for_its_own_kind(flavour: str) -> None:
-    sentence = cannot_be_had(PRODUCTS[flavour], "some/image:1", "no such host")
+    sentence = explain_missing_image(PRODUCTS[flavour], "some/image:1", "no such host")
     assert f"python -m topologies.runtimes.containers.image --base IMAGE --of {flavour})" in sentence
 
 
 def test_an_engine_without_room_for_an_image_is_told_to_make_room() -> None:
-    sentence = cannot_be_had(PRODUCTS["classic"], "some/image:1", "write /docker/layer: no space left on device")
+    sentence = explain_missing_image(
+        PRODUCTS["classic"], "some/image:1", "write /docker/layer: no space left on device"
+    )
     assert sentence == (
         "image some/image:1 is not on the Docker engine and cannot be pulled: write /docker/layer: no space "
         "left on device; the engine's disk is full: free some space; docker system df shows its use"

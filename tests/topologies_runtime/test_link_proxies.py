@@ -16,7 +16,7 @@ from topologies.model.topology import Topology
 from topologies.runtimes.choice import ContainerSupport, choose, containers_for
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.proxies import toxiproxy
-from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, no_proxies
+from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, why_no_proxies
 from topologies.runtimes.proxies.listening import listening_ports
 from topologies.runtimes.proxies.proxy_plan import (
     API,
@@ -31,7 +31,7 @@ from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_tox
 
 def test_links_that_are_as_they_come_need_no_proxy() -> None:
     assert proxy_endpoints(build("mesh")) == []
-    assert no_proxies(build("mesh"), "containers") == ""
+    assert why_no_proxies(build("mesh"), "containers") == ""
 
 
 def test_every_broker_that_a_link_may_call_has_a_door() -> None:
@@ -210,7 +210,7 @@ def test_missing_toxiproxy_error_names_link_and_install_command() -> None:
     with pytest.raises(ToxiproxyUnavailable, match=r"link 'source-to-sink' .* bash \.ci/install-toxiproxy\.sh"):
         find_toxiproxy("source-to-sink")
     for runtime in ("processes", "containers"):
-        assert "bash .ci/install-toxiproxy.sh" in no_proxies(topology, runtime)
+        assert "bash .ci/install-toxiproxy.sh" in why_no_proxies(topology, runtime)
     assert (toxiproxy.Path(__file__).parents[2] / ".ci" / "install-toxiproxy.sh").exists()
 
 
@@ -227,7 +227,7 @@ def test_a_toxiproxy_beside_this_python_is_found(monkeypatch: pytest.MonkeyPatch
     [("external", "external brokers"), ("memory", "brokers in memory")],
 )
 def test_only_links_between_brokers_that_a_run_starts_go_through_proxies(runtime: str, brokers: str) -> None:
-    refusal = no_proxies(with_impairments(build("mesh"), "*"), runtime)
+    refusal = why_no_proxies(with_impairments(build("mesh"), "*"), runtime)
     assert refusal.startswith("link 'broker-1-to-broker-2' goes through Toxiproxy, which works with brokers that a run")
     assert refusal.endswith(
         f"not with {brokers}; use --runtime containers or processes, or set no impairments of links"

@@ -38,7 +38,7 @@ def _render(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]
     return broker_xml.render(topology, broker, site)
 
 
-def _no_container(topology: Topology, broker: AnyBroker) -> str:
+def _why_no_container(topology: Topology, broker: AnyBroker) -> str:
     if isinstance(broker, router.Router):
         return f"router {broker.name!r} has no container image, only brokers have one; use --runtime processes"
     return ""
@@ -60,7 +60,7 @@ ARTEMIS = BrokerProduct(
     render=_render,
     lacks=unsupported_settings,
     needs_tls=lambda topology, broker: False,  # its acceptors have no TLS
-    no_container=_no_container,
+    why_no_container=_why_no_container,
     in_container=lambda topology, broker: broker,  # clients too get the address of its cluster connector
     for_topics=lambda broker: broker,
     amazon_mq=None,

@@ -93,7 +93,7 @@ def start_script() -> str:
     return f"{HEAD}{{\n{wanted}\n}} >{secrets}\n" + java(*options) + f'    -jar "{home}/bin/activemq.jar" start\n'
 
 
-def no_container(topology: Topology, broker: AnyBroker) -> str:
+def why_no_container(topology: Topology, broker: AnyBroker) -> str:
     """Why a broker cannot run in a container, with the next step; '' if it can. Pure."""
     if isinstance(broker, Broker) and discovery_of(topology, broker) and _updates_clients(broker):
         return (

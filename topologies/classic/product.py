@@ -6,7 +6,7 @@ from topologies.classic import link_proof, management
 from topologies.classic.amazon_mq import templates
 from topologies.classic.broker import Broker, without_broker_path
 from topologies.classic.deliveries import routes
-from topologies.classic.launch import DATA, IMAGE, command, in_container, no_container, start_script
+from topologies.classic.launch import DATA, IMAGE, command, in_container, start_script, why_no_container
 from topologies.classic.manual_words import CLASSIC_WORDS
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.queries import classic_queries
@@ -47,7 +47,7 @@ CLASSIC = BrokerProduct(
     render=_render,
     lacks=lambda topology, version: iter(()),
     needs_tls=needs_tls,
-    no_container=no_container,
+    why_no_container=why_no_container,
     in_container=in_container,
     for_topics=without_broker_path,
     amazon_mq=templates,

@@ -72,7 +72,7 @@ def repeated_connections(links: Iterable[Link]) -> Iterator[tuple[Link, Link]]:
                 yield earlier, link
 
 
-def no_shared_proxies(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> str:
+def why_no_shared_proxies(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> str:
     """Return why a shared proxy per member cannot apply all impairments, with the next step; '' if it can.
 
     This applies to containers, where callers cannot be distinguished.

@@ -44,7 +44,7 @@ class BrokerProduct:
     * render: ``render`` makes a broker's files, name to text. ``lacks`` yields a sentence for each topology setting
       that a version of the product does not support. ``amazon_mq`` makes CloudFormation templates; it is None if
       Amazon MQ does not offer these brokers. ``needs_tls``: whether a broker needs certificates.
-    * launch: ``launch``, ``executables`` and ``compose``; ``no_container`` explains why a broker cannot run in a
+    * launch: ``launch``, ``executables`` and ``compose``; ``why_no_container`` explains why a broker cannot run in a
       container ('' if it can), ``in_container`` is the broker with the addresses that it announces to clients there.
       ``for_topics`` is the broker without settings that break messages with several subscribers.
     * manage and prove: ``management`` is a `topologies.management.contract.ProductManagement`.
@@ -65,7 +65,7 @@ class BrokerProduct:
     render: Callable[["Topology", AnyBroker, Site], Mapping[str, str]]
     lacks: Callable[["Topology", str], Iterator[str]]
     needs_tls: Callable[["Topology", AnyBroker], bool]
-    no_container: Callable[["Topology", AnyBroker], str]
+    why_no_container: Callable[["Topology", AnyBroker], str]
     in_container: Callable[["Topology", AnyBroker], AnyBroker]
     for_topics: Callable[[AnyBroker], AnyBroker]
     amazon_mq: Callable[["Topology"], dict[str, str]] | None

@@ -6,7 +6,7 @@ Checks ask for a capability, never for the name of a runtime, so a new runtime n
 from collections.abc import Mapping
 from enum import Enum
 
-from topologies.model.proxied_links import no_shared_proxies, proxied
+from topologies.model.proxied_links import proxied, why_no_shared_proxies
 from topologies.model.topology import Topology
 
 _RUNNING_ALREADY = "external brokers keep their configuration; leave it out"
@@ -82,9 +82,9 @@ def why_not(runtime: str, capability: Capability) -> str:
     return LACKS.get(runtime, {}).get(capability, "")
 
 
-def no_containers(topology: Topology) -> str:
+def why_no_containers(topology: Topology) -> str:
     """Return why a topology cannot run in containers of any engine, with the next step; '' if it can. Pure."""
     for broker in topology.brokers:
-        if why := topology.product.no_container(topology, broker):
+        if why := topology.product.why_no_container(topology, broker):
             return why
-    return no_shared_proxies(proxied(topology.links), topology.brokers)
+    return why_no_shared_proxies(proxied(topology.links), topology.brokers)

@@ -21,7 +21,7 @@ from topologies.model.proxied_links import proxied
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.products import DEFAULT, PRODUCTS
-from topologies.runtimes.capabilities import Capability, can, no_containers, why_not
+from topologies.runtimes.capabilities import Capability, can, why_no_containers, why_not
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external import credentials as external_credentials
 from topologies.runtimes.external import file as external_file
@@ -29,7 +29,7 @@ from topologies.runtimes.external.runtime import ExternalRuntime
 from topologies.runtimes.java import NoJava, find_java, require_taken
 from topologies.runtimes.managed import START_TIMEOUT_S
 from topologies.runtimes.prepared import render, render_for_topics, without_defaults
-from topologies.runtimes.processes.disks import no_disks
+from topologies.runtimes.processes.disks import why_no_disks
 from topologies.runtimes.processes.recordings import RECORDER_OPTIONS, why_no_recording
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of
@@ -45,7 +45,7 @@ class ContainerSupport:
     engine_problem: str = ""
     image: str = ""
     image_problem: str = ""
-    another_kernel: str = ""  # the kernel of the containers, if it differs from this machine's
+    differing_kernel: str = ""  # the kernel of the containers, if it differs from this machine's
 
     @property
     def problem(self) -> str:
@@ -102,7 +102,7 @@ def containers_for(topology: Topology | None, look: Look) -> Callable[[str | Non
     """Return the check of this machine for a topology; None is a topology that will be rejected anyway."""
     if topology is None:
         return lambda image: look(DEFAULT.name, image)
-    if problem := no_containers(topology):
+    if problem := why_no_containers(topology):
         return lambda _image: ContainerSupport(engine_problem=problem)
     through = proxied(topology.links)
     if not through:
@@ -112,9 +112,9 @@ def containers_for(topology: Topology | None, look: Look) -> Callable[[str | Non
 
 def _with_links(means: ContainerSupport, link: str) -> ContainerSupport:
     """Require this machine's kernel for containers, because it provides the data on the proxies' sockets."""
-    if means.engine_problem or not means.another_kernel:
+    if means.engine_problem or not means.differing_kernel:
         return means
-    return replace(means, engine_problem=links_need_this_kernel(link, means.engine, means.another_kernel))
+    return replace(means, engine_problem=links_need_this_kernel(link, means.engine, means.differing_kernel))
 
 
 def links_need_this_kernel(link: str, engine: str, kernel: str) -> str:
@@ -140,8 +140,8 @@ def look_here(flavour: str, image: str | None) -> ContainerSupport:
         f"Docker engine {engine.version}",
         "",
         name,
-        container_image.cannot_be_had(PRODUCTS[flavour], name, why) if why else "",
-        engine.another_kernel(platform.release()),
+        container_image.explain_missing_image(PRODUCTS[flavour], name, why) if why else "",
+        engine.differing_kernel(platform.release()),
     )
 
 
@@ -183,7 +183,7 @@ class BrokerSetup:
         self._check_overlay()
         self._check_empty_queues()
         self._check_jfr(topology)
-        if self.disk_mb and (why := no_disks(self.runtime)):
+        if self.disk_mb and (why := why_no_disks(self.runtime)):
             raise UserError(f"--disks {self.disk_mb}: {why}")
         if unreached := why_not(self.runtime, Capability.REACHES_RUNNING_BROKERS):
             if self.trust.file:

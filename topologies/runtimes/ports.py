@@ -116,7 +116,7 @@ def addresses_here() -> list[str]:
     return sorted(present, key=lambda address: (not IPv4Address(address).is_loopback, IPv4Address(address)))
 
 
-def no_address_to_bind(host: str, here: Sequence[str]) -> str:
+def why_not_bindable(host: str, here: Sequence[str]) -> str:
     """Return why brokers cannot be bound to ``host``, and the next step; '' if they can. Pure."""
     if host in here:
         return ""

@@ -39,7 +39,7 @@ class ContainerContext:
     def options(self, log_file: Path, *labels: tuple[str, str]) -> dict[str, Any]:
         """Return the settings of every container. ``log_file``: its path inside. ``labels``: additional labels."""
         return {
-            "entrypoint": ["/bin/sh", "-c", into_the_log(log_file), "broker"],
+            "entrypoint": ["/bin/sh", "-c", log_redirect(log_file), "broker"],
             "labels": {**self.labels, **dict(labels)},
             "user": self.engine.user,
             "userns_mode": self.engine.userns_mode,
@@ -47,7 +47,7 @@ class ContainerContext:
         }
 
 
-def into_the_log(log_file: Path) -> str:
+def log_redirect(log_file: Path) -> str:
     """Return the shell line that makes the container write its log, so that the log is complete if the harness dies."""
     return f'exec "$@" >>{log_file} 2>&1'
 

@@ -115,7 +115,7 @@ class ContainerWatchdog:
         return own.until_nothing_is_left(quiet_s=0, refusal_limit_s=ENGINE_GONE_LIMIT_S)
 
 
-def lost_with(host: str) -> str:
+def explain_lost_engine(host: str) -> str:
     """Return a sentence about an engine that went away while its brokers were in use."""
     return f"the Docker engine at {host} no longer answers, so this run's brokers are lost: start it, then run again"
 

@@ -53,7 +53,7 @@ class Engine:
     userns_mode: str | None = None
     kernel: str = ""  # "6.1.0-32-amd64": the kernel of its containers
 
-    def another_kernel(self, here: str) -> str:
+    def differing_kernel(self, here: str) -> str:
         """Return the containers' kernel if it differs from this machine's, as in a virtual machine; else empty."""
         return "" if self.kernel == here else self.kernel or "it does not report which"
 

@@ -81,7 +81,7 @@ def obtain(engine: Engine, product: BrokerProduct, wanted_name: str | None, prog
                 client.images.pull(_with_prefix(name))
             docker_image = client.images.get(_with_prefix(name))
         except FAILURES as error:
-            raise EngineTrouble(cannot_be_had(product, name, reason(error))) from error
+            raise EngineTrouble(explain_missing_image(product, name, reason(error))) from error
     variables = dict(entry.partition("=")[::2] for entry in docker_image.attrs["Config"].get("Env") or ())
     return Image(
         name,
@@ -90,7 +90,7 @@ def obtain(engine: Engine, product: BrokerProduct, wanted_name: str | None, prog
     )
 
 
-def cannot_be_had(product: BrokerProduct, name: str, why: str) -> str:
+def explain_missing_image(product: BrokerProduct, name: str, why: str) -> str:
     """Return a sentence about an image that is not on the engine and cannot be pulled. Pure."""
     if step := step_for(why):
         return f"image {name} is not on the Docker engine and cannot be pulled: {why}; {step}"
@@ -109,7 +109,7 @@ def is_here(client: docker.DockerClient, name: str) -> bool:
     return True
 
 
-def use_reaper_if_it_can_be_had(engine: Engine, progress: Progress) -> None:
+def enable_reaper_if_available(engine: Engine, progress: Progress) -> None:
     """Use Testcontainers' clean-up container (Ryuk) if its image is available; otherwise only our guard cleans up."""
     if testcontainers_config.ryuk_disabled:
         return

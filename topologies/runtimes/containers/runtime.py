@@ -27,18 +27,18 @@ from topologies.model.endpoints import Credentials, ManagementEndpoint
 from topologies.model.launch import LOOPBACK, BrokerFolders, Launch, ProductLaunch, Stores, agent_properties, properties
 from topologies.model.site import Site
 from topologies.model.topology import Topology
-from topologies.runtimes.capabilities import no_containers
+from topologies.runtimes.capabilities import why_no_containers
 from topologies.runtimes.containers.broker_container import EVERYWHERE, BrokerContainer, ContainerContext
 from topologies.runtimes.containers.cleanup import (
     BROKER_LABEL,
     ContainerWatchdog,
+    explain_lost_engine,
     labels,
     left_behind,
-    lost_with,
     remove_leftovers,
 )
 from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, answers, explain_failure, find
-from topologies.runtimes.containers.image import obtain, use_reaper_if_it_can_be_had
+from topologies.runtimes.containers.image import enable_reaper_if_available, obtain
 from topologies.runtimes.containers.links import LINKS_HOST, links_in_containers
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import ensure, pinned
@@ -90,7 +90,7 @@ def prepare(
     progress(f"looking for the image on Docker engine {engine.version}")
     product = topology.product
     image = obtain(engine, product, asked_image, progress)
-    use_reaper_if_it_can_be_had(engine, progress)
+    enable_reaper_if_available(engine, progress)
     remove_leftovers(engine, progress)
     agent = ensure(pinned(JOLOKIA_AGENT), progress=progress)
     folders = {
@@ -277,7 +277,7 @@ class ContainerRuntime(ManagedRuntime[BrokerContainer]):
         self, topology: Topology, directory: RunDirectory, *, image: str | None = None, **options: Any
     ) -> None:
         super().__init__(topology, directory, **options)
-        if why := no_containers(topology):
+        if why := why_no_containers(topology):
             raise ValueError(why)
         self._image = image
         self._reported_versions: dict[str, str] = {}
@@ -298,7 +298,7 @@ class ContainerRuntime(ManagedRuntime[BrokerContainer]):
             return ""
         assert isinstance(self._prepared, ContainersPrepared)
         host = self._prepared.guard.engine.host
-        return "" if answers(host) else lost_with(host)
+        return "" if answers(host) else explain_lost_engine(host)
 
     def _prepare(self, progress: Progress) -> ContainersPrepared:
         return prepare(self._topology, self._directory, self._wishes, self._authority, self._image, progress)

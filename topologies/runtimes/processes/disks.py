@@ -229,12 +229,12 @@ def _is_free(image: Path) -> bool:
     return True
 
 
-def no_disks(runtime: str) -> str:
+def why_no_disks(runtime: str) -> str:
     """Return why brokers of a runtime cannot have disks on this machine, with the next step; '' if they can."""
-    return why_not(runtime, Capability.OWNS_DISKS) or why_no_disks()
+    return why_not(runtime, Capability.OWNS_DISKS) or why_no_disks_here()
 
 
-def why_no_disks() -> str:
+def why_no_disks_here() -> str:
     """Return why brokers cannot have disks on this machine, with the next step; '' if they can.
 
     Creates a small disk, cuts its power and mounts it again, which takes some hundredths of a second.

@@ -69,7 +69,7 @@ class Place:
     address: str = LOOPBACK
 
 
-def no_proxies(topology: Topology, runtime: str) -> str:
+def why_no_proxies(topology: Topology, runtime: str) -> str:
     """Return why links cannot use the proxies that they need, with the next step; '' if they can."""
     through = proxied(topology.links)
     if not through:
