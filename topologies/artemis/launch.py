@@ -26,7 +26,7 @@ MAIN = "org.apache.activemq.artemis.boot.Artemis"
 
 
 def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Path | None = None) -> list[str]:
-    """The arguments for one broker. ``launch.secrets_file`` is the folder with its filled secrets.
+    """Return the arguments for one broker. ``launch.secrets_file`` is the folder with its filled secrets.
 
     ``agent_file``: see `topologies.model.launch.agent_properties`. ``store``: for a standby, the active's data folder.
     """
@@ -43,7 +43,7 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
 
 
 def settings(home: str, conf: PurePath, data: PurePath, store: PurePath | None) -> list[str]:
-    """JVM options with the broker's paths, for every runtime. ``home`` may be a shell variable."""
+    """Return JVM options with the broker's paths, for every runtime. ``home`` may be a shell variable."""
     return [
         "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
         f"-Djava.security.auth.login.config={conf}/{LOGIN_CONFIG}",
@@ -59,7 +59,7 @@ def settings(home: str, conf: PurePath, data: PurePath, store: PurePath | None) 
 
 
 def started(home: str, conf: PurePath, secrets: PurePath) -> list[str]:
-    """The arguments after the JVM options. ``secrets``: the folder with the filled `BROKER_PROPERTIES`."""
+    """Return the arguments after the JVM options. ``secrets``: the folder with the filled `BROKER_PROPERTIES`."""
     return [
         "-classpath",
         f"{conf}:{home}/lib/artemis-boot.jar",

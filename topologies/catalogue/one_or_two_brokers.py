@@ -87,7 +87,10 @@ def source_and_sink(
 
 
 def _throttled(rate_limit: int) -> tuple[DestinationPolicy, ...]:
-    """Return the default policies, with at most ``rate_limit`` messages per second, queue and link; 0: no limit."""
+    """Return the default policies, with at most ``rate_limit`` messages per second for each queue and link.
+
+    0: no limit.
+    """
     queues, topics = DEFAULT_POLICIES
     return replace(queues, bridge_filter=BridgeFilter(rate_limit=rate_limit)), topics
 

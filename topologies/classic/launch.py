@@ -49,7 +49,7 @@ OPENED = (
 
 
 def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Path | None = None) -> list[str]:
-    """The arguments for one broker.
+    """Return the arguments for one broker.
 
     ``agent_file``: see `agent_properties`. ``store``: for a standby, the active's data folder.
     """
@@ -94,7 +94,7 @@ def start_script() -> str:
 
 
 def why_no_container(topology: Topology, broker: AnyBroker) -> str:
-    """Why a broker cannot run in a container, with the next step; '' if it can. Pure."""
+    """Return why a broker cannot run in a container, with the next step; '' if it can. Pure."""
     if isinstance(broker, Broker) and discovery_of(topology, broker) and _updates_clients(broker):
         return (
             f"broker {broker.name!r} is discovered by multicast and has update_cluster_clients: in a container it has"
@@ -105,10 +105,11 @@ def why_no_container(topology: Topology, broker: AnyBroker) -> str:
 
 
 def in_container(topology: Topology, broker: AnyBroker) -> AnyBroker:
-    """A broker in a container announces its IP address to clients; this machine publishes its ports at that address.
+    """Return the broker with the addresses that it announces in a container.
 
-    A broker that others discover by multicast announces its host name, at which they reach it, because it announces
-    the same address to everyone.
+    It announces its IP address to clients; this machine publishes its ports at that address. A broker that others
+    discover by multicast announces its host name, at which they reach it, because it announces the same address to
+    everyone.
     """
     if not isinstance(broker, Broker):
         return broker
