@@ -87,7 +87,8 @@ def _messages(fault: FaultRecovery) -> str:
     lost = fault["lost"]
     text = f"{counted(lost, 'acknowledged message')} {_were(lost)} lost" if lost else "no acknowledged message was lost"
     text += f", {fault['stranded']:,} {_were(fault['stranded'])} stranded" if fault["stranded"] else ""
-    return f"{text}, {fault['duplicated']:,} came twice" if fault["duplicated"] else f"{text}, none came twice"
+    twice = fault["duplicated"]
+    return f"{text}, {f'{twice:,} {_were(twice)}' if twice else 'none was'} delivered twice"
 
 
 def _positions(fault: FaultRecovery) -> str:
@@ -207,16 +208,14 @@ def survival_charts(survival: pa.Table, backdrop: Backdrop) -> tuple[Chart, ...]
 
 
 MOST_OUTAGES = 3
-NOT_PLANNED = "nobody planned it"
+NOT_PLANNED = "unplanned"
 
 
 def unplanned_sentences(outages: list[Unplanned]) -> str:
     """Return a sentence per outage without a fault; '' if there was none."""
     sentences = [_sentence(outage) for outage in outages[:MOST_OUTAGES]]
     further = len(outages) - len(sentences)
-    return " ".join(
-        [*sentences, f"{counted(further, 'further outage')} that nobody planned followed."] if further else sentences
-    )
+    return " ".join([*sentences, f"{counted(further, 'further unplanned outage')} followed."] if further else sentences)
 
 
 def _sentence(outage: Unplanned) -> str:

@@ -153,7 +153,7 @@ def judge_offered_rate(question: FigureTest) -> ComparisonVerdict | None:
 
 def _different(question: FigureTest, ratio: Estimate, adjusted_p: float) -> ComparisonVerdict:
     good = (ratio.center > 0) == question.higher_is_better
-    limit = f"more than the {question.same_within:g} % that are taken as the same"
+    limit = f"more than the {question.same_within:g} % that count as the same"
     reason = f"It is {effect_text(ratio)}, {limit}; p is {adjusted_p:.2g} under Holm."
     return ComparisonVerdict(BETTER if good else WORSE, (reason,))
 
@@ -175,7 +175,7 @@ def _undecided_reason(question: FigureTest, ratio: Estimate, adjusted_p: float) 
         tests = f"with {counted(question.tests, 'test')}, Holm demands more" if question.tests > 1 else ""
         return (
             f"The interval, {interval}, excludes no difference, but the test does not: p is {adjusted_p:.2g}, and a "
-            f"verdict takes at most {LEVEL:g}{f' ({tests})' if tests else ''}."
+            f"verdict requires at most {LEVEL:g}{f' ({tests})' if tests else ''}."
         )
     return f"The interval, {interval}, includes both no difference and one of more than {limit}."
 
@@ -185,12 +185,12 @@ def too_few(question: FigureTest, ratio: Estimate) -> tuple[str, ...]:
     blocks, needed = len(question.log_ratios), question.needed
     least = smallest_p(blocks) * question.tests
     rule = f"{counted(blocks, 'block')} cannot give a verdict: the smallest p under Holm would be {min(1.0, least):.2g}"
-    why = f"{rule}. With {counted(question.tests, 'test')} at {LEVEL:g} it takes {needed} blocks."
+    why = f"{rule}. With {counted(question.tests, 'test')} at {LEVEL:g}, a verdict needs {needed} blocks."
     if blocks == 1:
-        return (why, f"The one block says {effect_text(ratio)}; one block has no interval.")
+        return (why, f"Observed in the only block: {effect_text(ratio)}; one block has no interval.")
     same_way = max(sum(r > 0 for r in question.log_ratios), sum(r < 0 for r in question.log_ratios))
     ways = f"{same_way} of {blocks} blocks point the same way"
-    return (why, f"What was seen: {effect_text(ratio)}; {ways}.", *forecast(question))
+    return (why, f"Observed: {effect_text(ratio)}; {ways}.", *forecast(question))
 
 
 def forecast(question: FigureTest) -> tuple[str, ...]:

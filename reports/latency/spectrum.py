@@ -27,7 +27,7 @@ from reports.parts.values import Cell, Chart, Column, Table
 class Curve:
     """A percentile curve: (fraction, ms) in ascending order. ``count``: samples behind it.
 
-    ``doubtful``: for each point, whether its value is not to be relied on; empty if all are.
+    ``doubtful``: for each point, whether its value is unreliable; empty if all are reliable.
     """
 
     name: str
@@ -248,7 +248,7 @@ def percent(fraction: float) -> str:
 def _handles(curves: tuple[Curve, ...]) -> list[Line2D]:
     handles = [Line2D([], [], linewidth=2, markersize=5, label=curve.name, **look(curve.style)) for curve in curves]
     if any(any(curve.doubtful) for curve in curves):
-        handles.append(Line2D([], [], label="doubtful: not to be relied on", **DOUBTFUL))
+        handles.append(Line2D([], [], label="doubtful: do not rely on it", **DOUBTFUL))
     return [*handles, Line2D([], [], label="fewer than 10 samples beyond", **THIN)]
 
 
@@ -292,7 +292,7 @@ def percentiles_table(summary: Summary) -> Table:
         rows.append((_measure(measure), *counts, *(cast(float | None, figures[name]) for name in names)))
         if any(f"latency_ms.{measure}.{name}" in doubtful for name in names):
             marks = ("doubtful" if f"latency_ms.{measure}.{name}" in doubtful else "" for name in names)
-            rows.append((f"{_measure(measure)}: which not to rely on", None, None, *marks))
+            rows.append((f"{_measure(measure)}: do not rely on", None, None, *marks))
         if measure == "due_to_received":
             less_own = (summary["timing"]["less_own_time_ms"].get(name) for name in names)
             rows.append((f"{_measure(measure)}, less the generator's own delay", *counts[:1], None, *less_own))

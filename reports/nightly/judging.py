@@ -265,13 +265,13 @@ def answer(night: Night) -> str:
     passed = f"{len(night.results_with(PASS))} of {gates} passed"
     bad = [_named(result) for result in night.results_with(FAIL)]
     unusable = [_named(result) for result in night.results_with(INVALID)]
-    other_outcomes = ((FAIL, "failed"), (UNDECIDED, "undecided"), (INVALID, "not to be judged"))
+    other_outcomes = ((FAIL, "failed"), (UNDECIDED, "undecided"), (INVALID, "invalid"))
     other_words = [
         f"{len(results)} {words}" for outcome, words in other_outcomes if (results := night.results_with(outcome))
     ]
     parts = [
         f"Failed: {'; '.join(bad)}." if bad else "",
-        f"Not to be judged: {'; '.join(unusable)}." if unusable else "",
+        f"Invalid: {'; '.join(unusable)}." if unusable else "",
         f"{', '.join([passed, *other_words])}.",
     ]
     return " ".join(part for part in parts if part)

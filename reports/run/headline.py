@@ -80,7 +80,7 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
 def _meaning_of_a_pass(messages: Messages) -> str:
     """Return the meaning of a pass with irregular messages that no check forbids; empty without irregular messages."""
     odd = [f"{messages[name]:,} {words}" for name, words in ODD.items() if messages[name]]  # type: ignore[literal-required]
-    return f"Every check held. Also seen, and not forbidden by any check: {joined(odd)}." if odd else ""
+    return f"Every check held. Also observed, and not forbidden by any check: {joined(odd)}." if odd else ""
 
 
 def _answer_and_further(run: RunInfo, summary: Summary) -> tuple[str, tuple[str, ...]]:

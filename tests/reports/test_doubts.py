@@ -116,7 +116,7 @@ def test_a_stalled_generator_is_told_with_the_verdict_and_both_figures_are_shown
     text = parse(render(stalled)).text()
     assert stalled.summary["verdict"] == "pass"
     assert "Do not rely on these latencies: due → received" in text
-    assert "doubtful: not to be relied on" in text, "the legend of the curves"
+    assert "doubtful: do not rely on it" in text, "the legend of the curves"
     assert "due → received, less the generator's own delay" in text
     (figure,) = (key_figure for key_figure in key_figures(stalled.summary) if key_figure.label == "Latency, p99.9")
     assert figure.tone == "doubtful"

@@ -26,7 +26,7 @@ def fault(**changes: Any) -> FaultRecovery:
         (
             {},
             "broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s. "
-            "No acknowledged message was lost, 12 came twice.",
+            "No acknowledged message was lost, 12 were delivered twice.",
         ),
         (
             {"kind": "power-loss", "lost": 5_000, "duplicated": 0, "cut_off": 0}
@@ -45,60 +45,64 @@ def fault(**changes: Any) -> FaultRecovery:
         (
             {"restored_s": None, "cut_off": 0},
             "broker-2 was killed at 10 s and never came back: no client was cut off. "
-            "No acknowledged message was lost, 12 came twice.",
+            "No acknowledged message was lost, 12 were delivered twice.",
         ),
         (
             {"kind": "cut", "restored_s": None, "cut_off": 0},
             "broker-2 was cut at 10 s and stayed so: no client was cut off. "
-            "No acknowledged message was lost, 12 came twice.",
+            "No acknowledged message was lost, 12 were delivered twice.",
         ),
         (
             {"kind": "join", "restored_s": 25.6, "duplicated": 0},
             "broker-2 joined at 10 s and left at 25.6 s: 34 of 100 clients were cut off, the slowest for 1.9 s. "
-            "No acknowledged message was lost, none came twice.",
+            "No acknowledged message was lost, none was delivered twice.",
         ),
         (
             {"kind": "join", "restored_s": None, "cut_off": 0, "duplicated": 0},
-            "broker-2 joined at 10 s: no client was cut off. No acknowledged message was lost, none came twice.",
+            "broker-2 joined at 10 s: no client was cut off. "
+            "No acknowledged message was lost, none was delivered twice.",
         ),
         (
             {"kind": "full-store", "restored_s": 14.13, "cut_off": 0, "duplicated": 0},
             "broker-2 had a full store from 10 s to 14.1 s: no client was cut off. "
-            "No acknowledged message was lost, none came twice.",
+            "No acknowledged message was lost, none was delivered twice.",
         ),
         (
             {"kind": "cut", "cut_off": 0, "duplicated": 0, "backlog_highest": 1_800, "backlog_drained_s": 18.25},
-            "broker-2 was cut at 10 s: no client was cut off. No acknowledged message was lost, none came twice. "
+            "broker-2 was cut at 10 s: no client was cut off. "
+            "No acknowledged message was lost, none was delivered twice. "
             "Up to 1,800 messages waited, and had arrived 18.2 s after the fault began, at 900 messages per second.",
         ),
         (
             {"kind": "away", "target": "consumers", "restored_s": 25.0, "duplicated": 0, "cut_off": 0}
             | {"backlog_highest": 1_800, "backlog_drained_s": 18.25, "drain_per_s": None},
-            "consumers were away from 10 s to 25 s: no acknowledged message was lost, none came twice. "
+            "consumers were away from 10 s to 25 s: no acknowledged message was lost, none was delivered twice. "
             "Up to 1,800 messages waited, and had arrived 18.2 s after the fault began.",
         ),
         (
             {"kind": "stop", "never_back": 0, "cut_off": 0, "duplicated": 0, "backlog_drained_s": None},
-            "broker-2 was stopped at 10 s: no client was cut off. No acknowledged message was lost, none came twice.",
+            "broker-2 was stopped at 10 s: no client was cut off. "
+            "No acknowledged message was lost, none was delivered twice.",
         ),
         (
             {"kind": "freeze", "cut_off": 0, "duplicated": 0},
-            "broker-2 was frozen at 10 s: no client was cut off. No acknowledged message was lost, none came twice.",
+            "broker-2 was frozen at 10 s: no client was cut off. "
+            "No acknowledged message was lost, none was delivered twice.",
         ),
         (
             {"kind": "stop", "never_back": 3, "lost": 1, "duplicated": 0, "outage_ms": {"p50": 300.0, "max": None}},
             "broker-2 was stopped at 10 s: 34 of 100 clients were cut off, 3 of them for good. "
-            "1 acknowledged message was lost, none came twice.",
+            "1 acknowledged message was lost, none was delivered twice.",
         ),
         (
             {"kind": "stop", "stranded": 2, "cut_off": 0},
             "broker-2 was stopped at 10 s: no client was cut off. "
-            "No acknowledged message was lost, 2 were stranded, 12 came twice.",
+            "No acknowledged message was lost, 2 were stranded, 12 were delivered twice.",
         ),
         (
             {"kind": "restart", "cut_off": 1, "clients": 1, "lost": 2},
             "broker-2 was restarted at 10 s: 1 of 1 client was cut off, the slowest for 1.9 s. "
-            "2 acknowledged messages were lost, 12 came twice.",
+            "2 acknowledged messages were lost, 12 were delivered twice.",
         ),
     ],
 )

@@ -199,7 +199,7 @@ def test_one_block_has_no_interval_anywhere(session_made: Made) -> None:
     session_made.add(7.3)
     result = session_made.compare()
     assert "Observed: × 7.3." in result.output
-    assert "The one block says × 7.3; one block has no interval." in result.output
+    assert "Observed in the only block: × 7.3; one block has no interval." in result.output
     assert "0 % confidence" not in result.output
     (test,) = session_made.tests()
     assert test["ratio"] == {"estimate": pytest.approx(7.3, rel=0.01), "low": None, "high": None, "confidence": None}

@@ -144,7 +144,7 @@ def test_a_latency_that_falls_is_better_and_a_rate_that_falls_is_worse() -> None
     assert words(of_ratios(*ratios)) == ["better"]
     assert words(of_ratios(*ratios, path="throughput.received_per_s")) == ["worse"]
     reason = of_ratios(*ratios).tests[0].verdict.reasons[0]
-    assert reason.startswith("It is 17 % lower (−19 … −15 %), more than the 5 % that are taken as the same; p is 0.016")
+    assert reason.startswith("It is 17 % lower (−19 … −15 %), more than the 5 % that count as the same; p is 0.016")
 
 
 def test_an_interval_within_the_limit_is_the_same() -> None:
@@ -190,9 +190,9 @@ def test_three_blocks_give_no_verdict_but_say_what_could_have_been_told() -> Non
     why, effect, forecast = comparison.tests[0].verdict.reasons
     assert why == (
         "3 blocks cannot give a verdict: the smallest p under Holm would be 0.25. "
-        "With 1 test at 0.05 it takes 7 blocks."
+        "With 1 test at 0.05, a verdict needs 7 blocks."
     )
-    assert effect == "What was seen: 45 % higher (40 … 50 %, 75 % confidence); 3 of 3 blocks point the same way."
+    assert effect == "Observed: 45 % higher (40 … 50 %, 75 % confidence); 3 of 3 blocks point the same way."
     assert forecast.startswith("With 7 blocks that spread as these do, a difference of 5 % or more would be detected")
 
 

@@ -69,7 +69,7 @@ def test_a_difference_that_is_allowed_is_not_red_however_surely_it_is_one(tmp_pa
 def test_too_few_blocks_are_undecided_and_say_how_many_it_takes(tmp_path: Path) -> None:
     planned_night = planned(cell(tmp_path, 1.6, blocks=3))
     (result,) = planned_night.results_with("undecided")
-    assert "it takes 7 blocks" in " ".join(result.reasons)
+    assert "a verdict needs 7 blocks" in " ".join(result.reasons)
     assert (planned_night.color, planned_night.exit_status(strict=False), planned_night.exit_status(strict=True)) == (
         "yellow",
         0,
@@ -122,9 +122,9 @@ def test_runs_that_could_not_be_made_are_red_and_say_why(tmp_path: Path) -> None
     planned_night = planned(broken)
     assert (planned_night.color, planned_night.exit_status(strict=False)) == ("red", 3)
     assert planned_night.results[0].reasons == ("block 1, mesh: no such image; see run.log",)
-    assert answer(planned_night).startswith("Not to be judged: runs (steady).")
+    assert answer(planned_night).startswith("Invalid: runs (steady).")
     named = planned(replace(broken, candidates=("mesh", "tree")))
-    assert answer(named).startswith("Not to be judged: runs (steady, mesh); runs (steady, tree).")
+    assert answer(named).startswith("Invalid: runs (steady, mesh); runs (steady, tree).")
 
 
 def with_rates(judged_cell: NightlyCell, candidate: str | None, reference: str | None = None) -> NightlyCell:
