@@ -22,7 +22,7 @@ from reports.parts.values import Chart, Columns, Table, columns_of, table_of, tr
 
 @dataclass(frozen=True)
 class OutageRow:
-    """The outages of the clients of one role by one fault. ``never``: how many never came back."""
+    """The outages of one fault, for clients of one role. ``never``: the number of clients that never came back."""
 
     name: str
     outages_ms: tuple[float, ...]
@@ -267,7 +267,7 @@ def unplanned_bands(outages: list[Unplanned]) -> tuple[FaultBand, ...]:
 ROW, ROOM = 64, 66
 LEAST_MS = 0.1
 LINEAR_UP_TO = 20  # times the shortest outage
-SPREAD = 0.34  # of a row's height, so that dots of equal outages stand beside each other
+SPREAD = 0.34  # of a row's height, so that dots of equal outages are next to each other
 STEPS = 7
 
 

@@ -28,15 +28,15 @@ def outcome_sentence(summary: Summary) -> str:
     subscriptions or none. Rejected messages come first, because they explain missing receptions.
     """
     messages, refused = summary["messages"], summary["refused"]
-    parts, beside = not_received_words(messages, refused, summary["left_behind"]), _other_outcomes(messages, refused)
-    beside_words = f" Also: {joined(beside)}." if beside else ""
+    parts, others = not_received_words(messages, refused, summary["left_behind"]), _other_outcomes(messages, refused)
+    other_words = f" Also: {joined(others)}." if others else ""
     if not messages["expected"]:
         sent = counted(messages["sent"], "message was", "messages were")
-        return f"{sent} sent, and no subscription was owed any.{beside_words}"
+        return f"{sent} sent, and no subscription was owed any.{other_words}"
     if parts:
-        return f"{_received(messages)}; {joined(parts)}.{beside_words}"
-    if beside:
-        return f"{_all(messages)}.{beside_words}"
+        return f"{_received(messages)}; {joined(parts)}.{other_words}"
+    if others:
+        return f"{_all(messages)}.{other_words}"
     return f"{_all(messages)}, {_how_often(messages['repeated'])}."
 
 
@@ -325,8 +325,8 @@ def _of_kind(counts: dict[str, Any], key: str) -> int:
     if key != OTHERWISE:
         return int(counts[key])
     shown = sum(counts[name] for name in ("lost", "missing_unconfirmed", "pending", "unaccounted"))
-    beside = sum(counts[name] for name in ("unselected", "failed_not_received", "in_doubt_not_received"))
-    return int(counts["undelivered"] - shown + beside)
+    not_expected = sum(counts[name] for name in ("unselected", "failed_not_received", "in_doubt_not_received"))
+    return int(counts["undelivered"] - shown + not_expected)
 
 
 def _kind(name: str) -> tuple[str, str]:

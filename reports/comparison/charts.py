@@ -35,7 +35,7 @@ from reports.parts.values import Chart, Column, Table
 
 @dataclass(frozen=True)
 class DotRow:
-    """The ratios of one arm to the first, one a block, with their estimate and its interval."""
+    """The ratios of one arm to the first, one per block, with their estimate and its interval."""
 
     name: str
     ratios: tuple[float, ...]
@@ -104,7 +104,7 @@ def ratio_ticks(reach: float) -> list[float]:
 
 @dataclass(frozen=True)
 class BandCurve:
-    """Percentile curves of the runs of one arm: the middle one, and the least and the most, at the same fractions."""
+    """Percentile curves of one arm: minimum, median and maximum over its runs, at the same fractions."""
 
     name: str
     fractions: tuple[float, ...]

@@ -169,16 +169,16 @@ def varied_field(differing: dict[str, Difference], allow_unlike: bool) -> tuple[
         )
     field = next((name for name in ARM_FIELDS if name in differing), next(iter(differing)) if allow_unlike else None)
     versions = ARM_FIELDS.get(field or "", ArmField()).versions
-    beside = tuple(
+    other_differences = tuple(
         difference for name, difference in differing.items() if name != field and not name.lower().startswith(versions)
     )
-    if field is None or (beside and not allow_unlike):
-        raise UserError(_unlike(field, beside))
-    return field, beside
+    if field is None or (other_differences and not allow_unlike):
+        raise UserError(_unlike(field, other_differences))
+    return field, other_differences
 
 
-def _unlike(field: str | None, beside: Sequence[Difference]) -> str:
-    further_fields = [difference.field for difference in beside[1:]]
+def _unlike(field: str | None, other_differences: Sequence[Difference]) -> str:
+    further_fields = [difference.field for difference in other_differences[1:]]
     also = f" ({', '.join(further_fields)} too)" if further_fields else ""
     arms = f"arms differ in {field} and nothing else" if field else f"arms may differ in one of {', '.join(ARM_FIELDS)}"
-    return f"{beside[0]}{also}: {arms}: make the runs alike, or mark the page by --allow-unlike"
+    return f"{other_differences[0]}{also}: {arms}: make the runs alike, or mark the page by --allow-unlike"

@@ -20,14 +20,15 @@ UNSTABLE_SPAN = 2.0
 """If the upper end of an interval exceeds its lower end by this factor, the runs do not repeat."""
 SAME_WITHIN = 5.0
 MOST_AS_PERCENT, MOST_OF_AN_END = 3.0, 10.0
-"""A ratio beyond the first, or an interval with an end beyond the second, is shown as × 4.2, not in percent."""
+"""A ratio beyond the first value, or an interval with an end beyond the second, is shown as × 4.2, not in percent."""
 
 
 @dataclass(frozen=True)
 class ComparisonVerdict:
-    """``word``: one of `VERDICTS`. ``reasons``: sentences. ``by_rate``: empty, or what decides without the figure.
+    """``word``: one of `VERDICTS`. ``reasons``: sentences.
 
-    That is what an arm did, such as ``did not hold the offered rate``.
+    ``by_rate``: the reason if a missed rate decides the verdict without the figure, such as ``did not hold the offered
+    rate``; otherwise empty.
     """
 
     word: str
@@ -86,8 +87,8 @@ class FirstVerdict:
 class FigureTest:
     """One test: is this arm's figure larger or smaller than the first arm's, by more than ``same_within`` percent?
 
-    ``log_ratios``: one per usable block. ``tests``: the number that Holm covers. ``invalid``: why its runs cannot be
-    used, a sentence each. ``fell_short``: number of blocks in which brokers, links or consumers of this arm, but not of
+    ``log_ratios``: one per usable block. ``tests``: the number that Holm covers. ``invalid``: a sentence per run that
+    cannot be used. ``fell_short``: number of blocks in which brokers, links or consumers of this arm, but not of
     the first arm, kept it from holding the offered rate; ``first_fell_short``: the reverse. ``aborted``: whether that
     includes loads that were aborted.
     """

@@ -187,7 +187,7 @@ def _chart(number: int, trend: Trend) -> Chart:
 
 @dataclass(frozen=True)
 class NightFiles:
-    """``folder``: for the pages and nightly.json. ``junit`` and ``markdown``: None: not that one."""
+    """``folder``: for the pages and nightly.json. ``junit`` and ``markdown``: paths; None to skip the file."""
 
     folder: Path
     junit: Path | None = None

@@ -1,6 +1,6 @@
 """Defines a gate, and parses ``throughput.received_per_s vs reference > -10%``.
 
-A gate without ``vs reference`` is a check of every run, as of ``--check``. It is judged by the analysis of that run.
+A gate without ``vs reference`` is a check of every run, like ``--check``. The analysis of each run evaluates it.
 """
 
 import math
@@ -16,7 +16,7 @@ AGAINST = re.compile(r"([\w.]+)\s+vs\s+reference\s*(<|>)=?\s*([+-]?\d+(?:\.\d+)?
 
 @dataclass(frozen=True)
 class RelativeGate:
-    """How much worse than the reference a figure may be. ``percent``: 20, or -10 where more is better."""
+    """The limit on how much worse than the reference a figure may be. ``percent``: 20, or -10 if higher is better."""
 
     text: str
     metric: Metric
@@ -49,7 +49,7 @@ def relative_gate(text: str) -> RelativeGate:
     if metric.higher_is_better != (sign == ">"):
         better, example = ("more", "> -10%") if metric.higher_is_better else ("less", "< 20%")
         raise UserError(
-            f"gate {text!r}: of {path}, {better} is better: say how much worse it may be, such as {example}"
+            f"gate {text!r}: for {path}, {better} is better: write how much worse it may be, such as {example}"
         )
     if percent <= -100 or percent * (1 if sign == "<" else -1) < 0:
         least = "0 or more" if sign == "<" else "between -100 and 0"

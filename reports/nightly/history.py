@@ -55,7 +55,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class NightlyHistory:
-    """All that is kept of one environment. ``damaged``: files that could not be read, where they are now."""
+    """The stored figures of one environment. ``damaged``: the new paths of files that could not be read."""
 
     table: pa.Table
     damaged: tuple[Path, ...] = ()

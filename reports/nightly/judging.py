@@ -216,9 +216,9 @@ GREEN, YELLOW, RED = "green", "yellow", "red"
 
 @dataclass(frozen=True)
 class Night:
-    """``name``: its date, or as it was called. ``environment``: fingerprint of the machine, '' without a run.
+    """A night with its results. ``name``: its date, or the given name.
 
-    ``results``: of every gate, see `reports.nightly.judging`.
+    ``environment``: fingerprint of the machine, '' without a run. ``results``: the result of every gate.
     """
 
     name: str

@@ -48,7 +48,7 @@ class Table:
 
     @property
     def prose(self) -> tuple[bool, ...]:
-        """Which columns have sentences. A table that is too wide would else have one word of them a line."""
+        """Which columns have sentences. Without a minimum width, a wide table would show one word of them per line."""
         columns = enumerate(self.columns)
         texts = ([] if column.numeric else [str(row[at]) for row in self.rows] for at, column in columns)
         return tuple(max(map(len, cells), default=0) > SENTENCE for cells in texts)
@@ -88,7 +88,7 @@ def _value(item: Any, value: str | Callable[[Any], Cell]) -> Cell:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure on the page. Without ``svg``, ``missing`` says why there is none."""
+    """A figure on the page. Without ``svg``, ``missing`` is the reason."""
 
     anchor: str
     title: str

@@ -392,7 +392,7 @@ def test_the_markdown_has_the_answer_a_table_and_no_markup_of_a_runs_own(tmp_pat
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in table}) == 1
     assert table[0] == "| topology | a&#124;b | &#60;c&#62; &#42;d&#42; |"
-    assert len(table) > 4, "a row a figure"
+    assert len(table) > 4, "a row per figure"
     assert "<c>" not in text
     assert "**undecided**" in text
 
