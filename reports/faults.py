@@ -320,8 +320,8 @@ def _draw_row(axes: Axes, y: float, row: OutageRow) -> None:
 def outage_chart(outages: pa.Table) -> Chart:
     rows = outage_rows(outages)
     lead = (
-        "A dot is a client: from its last success before the loss to its first one after it. A success is a confirmed "
-        "send or a receipt. The line is the middle client."
+        "Each dot is a client: the time from its last success before the loss to its first success after it. A success "
+        "is a confirmed send or a receipt. The line marks the median client."
     )
     draw = (lambda: draw_outages(rows)) if rows else None
     table = outages_table(outages)

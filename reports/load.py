@@ -206,8 +206,8 @@ def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
 def steps_chart(results: Results) -> Chart:
     points = rate_points(results.summary["steps"])
     lead = (
-        "Each mark is a step: the median and the slowest hundredth of the messages due in it. Hollow: the step "
-        "was not held, or it is unknown whether it was held; the table has the reasons."
+        "Each mark is a step: the median and the 99th percentile of the messages due in it. Hollow: the step was not "
+        "held, or it is unknown whether it was held; the table has the reasons."
     )
     draw = (lambda: draw_steps(points)) if points else None
     table = steps_table(results.summary["steps"])

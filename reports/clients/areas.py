@@ -462,7 +462,7 @@ def client_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
         ),
         chart(
             "client-timeline",
-            "Where each client was",
+            "The broker of each client",
             "Each row shows a client in its broker's color. Gaps are times without a connection; very short gaps are "
             "widened. Rows are sorted by the clients' brokers at the beginning, then after each fault.",
             stays_table(stays),

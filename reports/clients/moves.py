@@ -25,7 +25,7 @@ def moves_sentences(rebalance: Rebalance, faults: Sequence[FaultRecovery]) -> st
     sentences = [*_whereabouts(rebalance["groups"], faults), f"{moved} moved, in {counted(rebalance['moves'], 'move')}"]
     if off_ms["p50"] is not None and off_ms["max"] is not None:
         sentences.append(
-            f"The middle move took {significant(off_ms['p50'])} ms, the longest {significant(off_ms['max'])} ms"
+            f"The median move took {significant(off_ms['p50'])} ms, the longest {significant(off_ms['max'])} ms"
         )
     if rebalance["not_settled"]:
         sentences.append(f"After {counted(rebalance['not_settled'], 'change')} the clients did not settle")

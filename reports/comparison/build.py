@@ -210,7 +210,7 @@ def _made_alike(comparison: Comparison) -> Table:
     unlike = {difference.field for difference in comparison.design.unlike} | {comparison.design.field}
     shared = conditions(comparison.reference.runs[0].info)
     rows = tuple((name, shown(value)) for name, value in shared.items() if name not in unlike and value is not None)
-    return Table("Alike in all runs", (Column("Field"), Column("Value")), rows)
+    return Table("Equal in all runs", (Column("Field"), Column("Value")), rows)
 
 
 def _downloads(comparison: Comparison, several: bool) -> tuple[Download, ...]:

@@ -163,5 +163,5 @@ def heatmap_chart(results: Results, backdrop: Backdrop) -> Chart:
     )
     draw = (lambda: draw_heatmap(cells)) if most else None
     return chart(
-        "heatmap", "Where the messages lay", lead, heatmap_table(table, backdrop, measure), draw, NOTHING_RECEIVED
+        "heatmap", "Messages by time and latency", lead, heatmap_table(table, backdrop, measure), draw, NOTHING_RECEIVED
     )

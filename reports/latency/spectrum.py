@@ -263,7 +263,7 @@ def spectrum_chart(
     reliance: Reliance = ALL_RELIABLE,
 ) -> Chart:
     curves = tuple(curve(name, histogram, style, reliance) for style, (name, histogram) in enumerate(histograms))
-    lead = "Further right are rarer, slower messages; gray dots mark where too few samples remain to say anything."
+    lead = "Rarer, slower messages are further right. Gray dots mark where too few samples remain for a reliable value."
     if any(any(curve.doubtful) for curve in curves):
         lead += " Do not rely on gray parts of lines: the load generator was late, or clocks disagree."
     drawable = tuple(curve for curve in curves if has_positive(curve))

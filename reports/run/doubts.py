@@ -161,7 +161,8 @@ def sample_doubts(summary: Summary) -> Iterator[str]:
         return
     if latency["negative"]:
         negative = counted(latency["negative"], "latency", "latencies")
-        yield f"{negative} came out negative: the clocks disagree. None was dropped."
+        verb = "is" if latency["negative"] == 1 else "are"
+        yield f"{negative} {verb} negative: the clocks disagree. None was left out."
     count = latency["count"]
     shaky = [
         name

@@ -20,7 +20,7 @@ from reports.parts.values import ANY, Columns, KeyFigure, Table, table_of
 
 MEANING = {
     "pass": ("Passed", "Every check held, and every message is accounted for."),
-    "fail": ("Failed", "At least one check did not hold, nothing arrived, or what arrived was corrupted."),
+    "fail": ("Failed", "At least one check did not hold, no message arrived, or a received message was corrupted."),
     "unknown": ("Unknown", "At least one check could not be decided: this is not a pass."),
     "invalid": (
         "Invalid",

@@ -153,7 +153,7 @@ def test_few_samples_and_negative_latencies_are_told() -> None:
     latency = summary_with()["latency_ms"]
     latency["due_to_received"] |= {"count": 900, "negative": 2}
     assert list(sample_doubts(summary_with(latency_ms=latency))) == [
-        "2 latencies came out negative: the clocks disagree. None was dropped.",
+        "2 latencies are negative: the clocks disagree. None was left out.",
         "900 samples: fewer than ten lie beyond p99, so from there on the tail has no figures.",
     ]
 

@@ -125,7 +125,7 @@ def test_rebalance_begins_with_where_the_clients_were_and_what_their_moves_cost(
     end = "They had 4/4/4 when the load ended. "
     whereabouts = f"a, b and c had 6/6/0 clients before c joined at 10 s, 4/4/3 (1 off) after. {end}"
     cost = (
-        "5 of 18 clients moved, in 6 moves. The middle move took 12.3 ms, the longest 340 ms. Each time the clients "
+        "5 of 18 clients moved, in 6 moves. The median move took 12.3 ms, the longest 340 ms. Each time the clients "
         "had settled after 4.5 s at most."
     )
     assert moves_sentences(REBALANCE, JOINED) == whereabouts + cost
