@@ -188,7 +188,7 @@ def events(plan: RunPlan) -> dict[str, pa.Table]:
 
 @dataclass(frozen=True)
 class PlannedMessages:
-    """One element a message; times in nanoseconds from the start of the load.
+    """One element per message; times in nanoseconds from the start of the load.
 
     ``producer``: one of PRODUCERS at its ``home``. That, ``entered_at`` and ``left_at`` are the places of brokers.
     """
@@ -331,7 +331,7 @@ def faults(plan: RunPlan) -> Iterator[dict[str, Any]]:
 
 
 def samples(plan: RunPlan) -> Iterator[dict[str, Any]]:
-    """One a second of each figure; counters are totals."""
+    """Return one value per second for each figure; counters are totals."""
     totals: Counter[tuple[str, ...]] = Counter()
     for at_s, broker, kind, name, metric, amount in figures(plan):
         total = totals[broker, kind, name, metric] if metric in COUNTERS else 0

@@ -265,7 +265,7 @@ NOT_HELD = (
 
 
 def test_a_rate_that_was_not_held_is_in_every_output(tmp_path: Path) -> None:
-    """It is the first sentence of the report, and one of its doubts."""
+    """The sentence comes first in the report, and is also in the list of doubts."""
     held = read_results(write_run_folder(tmp_path, RunPlan(load_s=20)))
     assert NOT_HELD not in render(held)
     short = {**held.summary, "offered_rate": {**held.summary["offered_rate"], "held": False, "note": NOT_HELD}}

@@ -64,6 +64,6 @@ def test_the_table_has_a_row_a_step_in_the_order_of_the_load() -> None:
 
 
 def test_the_curve_skips_steps_without_a_median() -> None:
-    """Its points are in the order of their rates."""
+    """The points are in the order of the rates."""
     points = rate_points([step(400, held=False), step(200, p50=None), step(100)])
     assert [(point.rate_per_s, point.held, point.p99_ms) for point in points] == [(100, True, None), (400, False, None)]

@@ -56,7 +56,7 @@ def steps(links: Sequence[BrokerConnection], address: str) -> Iterator[Step]:
 
 
 def leads_round(taken: Sequence[Step]) -> bool:
-    """Whether a message returns to an address from which a sender or a receiver took it."""
+    """Return whether a message comes back to an address after a sender or a receiver took it from there."""
     ways = {(begin, end) for begin, end, _ in taken}
     for middle in BROKERS:
         ways |= {(b, e) for b, m in ways for begin, e in ways if m == begin == middle.name}

@@ -129,7 +129,7 @@ def test_a_cluster_scans_its_topology_since_2_41(version: str, count: int) -> No
 
 
 def test_a_setting_unknown_to_a_version_is_reported() -> None:
-    """The error has the setting, and the version that has it first."""
+    """The error names the setting, and the first version with this setting."""
     built = build("cluster")
     links = tuple(
         replace(link, cluster=replace(link.cluster, topology_scanner_attempts=5))

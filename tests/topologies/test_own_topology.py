@@ -323,7 +323,7 @@ def all_places(flavour: str) -> Iterator[tuple[str, dict[str, dict[str, type]], 
 
 @pytest.mark.parametrize("flavour", list(INSTEAD))
 def test_no_word_of_the_manuals_hides_a_field(flavour: str) -> None:
-    """A field of another kind is reported as such. Hops are left out, as their value depends on other fields."""
+    """The error names the kind if a field belongs to another kind. Hops are left out: they depend on other fields."""
     hidden = {
         (path, field.name)
         for path, kinds, parts in all_places(flavour)

@@ -85,7 +85,7 @@ def test_the_link_logs_in_and_comes_up_at_both_ends(runtime: Runtime) -> None:
 def test_an_older_version_starts_with_uncommon_settings(
     make_topology: Callable[[], Topology], version: str, tmp_path: Path
 ) -> None:
-    """The settings are those that no catalog entry uses. All links come up."""
+    """No catalog entry uses these settings. All links come up."""
     topology, directory = make_topology(), RunDirectory.create(tmp_path, "older")
     older = ProcessRuntime(topology, directory, release=release_of(topology, version), broker_memory_mb=256)
     try:

@@ -1,4 +1,4 @@
-"""Checks that brokers rendered without defaults have only explicit settings and those that a run needs."""
+"""Checks that brokers rendered without defaults have only explicit settings and settings that a run needs."""
 
 import re
 from collections.abc import Iterator, Mapping

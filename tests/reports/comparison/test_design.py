@@ -169,7 +169,7 @@ def test_what_may_differ_is_no_difference(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first_is_aborted", [True, False])
 def test_an_aborted_load_may_be_shorter(tmp_path: Path, first_is_aborted: bool) -> None:
-    """It is no other condition that --abort-on ended it. Loads that reached their end are still alike."""
+    """That --abort-on ended a load does not make its conditions differ. Complete loads still count as equal."""
     abort = Abort(AbortCondition("messages.failed", ">", 0.0), 3.0, 4.1)
     aborted, whole = Planted(run={"aborts": (abort,)}, summary={"phases": {"load": 4.1}}), Planted()
     first, second = (aborted, whole) if first_is_aborted else (whole, aborted)

@@ -24,7 +24,7 @@ from reports.parts.histogram import Histogram
 CPU = "throughput.cpu_ms_per_message_brokers"
 P50, P99, MAX = (f"latency_ms.due_to_received.{name}" for name in ("p50", "p99", "max"))
 USUAL = 0.0687 / 2**0.5
-"""Spread of a run that gives ratios of two runs the spread for which docs/comparing.md states the power."""
+"""Spread of a run. The ratio of two such runs has the spread that docs/comparing.md uses for the power."""
 
 
 def run(name: str, values: dict[str, float | None], verdict: str = "pass", doubtful: Sequence[str] = ()) -> AnalysedRun:
@@ -325,7 +325,7 @@ def aborted(runs: Sequence[AnalysedRun]) -> list[AnalysedRun]:
 
 
 def test_an_arm_aborted_in_every_block_is_worse() -> None:
-    """Its figures of what it ran are better: they are of another, shorter load."""
+    """Its figures are better, because they cover a different, shorter load."""
     slow = compared([held(*[True] * 7), aborted(held(*[True] * 7, cpu_ms=1))], [CPU])
     (test,) = slow.tests
     assert (test.verdict.word, test.verdict.reasons) == (
