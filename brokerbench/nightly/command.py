@@ -82,8 +82,8 @@ def _judge(request: NightRequest, cells: list[NightlyCell], print_line: PrintLin
         else history.NightlyHistory(history.SCHEMA.empty_table())
     )
     for path in write(judged, past_nights, NightFiles(request.folder, request.junit, request.markdown)):
-        say(str(path))
-    say(f"{judged.color}: {answer(judged)}")
+        print_line(str(path))
+    print_line(f"{judged.color}: {answer(judged)}")
     return judged
 
 

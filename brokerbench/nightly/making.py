@@ -116,7 +116,7 @@ def _cell(comparison: Planned, at: int, total: int, print_line: PrintLine) -> Ni
     try:
         primary = tuple(dict.fromkeys(gate.metric.path for gate in benchmark.relative))
         (outcome,) = compare_runs(
-            ComparisonInput(tuple(make([comparison.session], say)), primary, SAME_WITHIN, allow_unlike=False)
+            ComparisonInput(tuple(make([comparison.session], print_line)), primary, SAME_WITHIN, allow_unlike=False)
         )
     except (UserError, OSError) as error:
         trouble = sentence(error)

@@ -125,7 +125,7 @@ def _planned(
     chance = random.Random(f"{options.seed}:faults")
     joining = absent_at_start(_aimed(fault, topology, chance) for fault in faults if fault.joins)
     topology = with_links_opened_by(topology, joining)  # this renames links, so link faults are aimed after it
-    aimed = at_same_moment(tuple(_aimed(fault, topology, chance) for fault in faults))
+    aimed = mark_simultaneous_losses(tuple(_aimed(fault, topology, chance) for fault in faults))
     for fault, begins_s in zip(aimed, earliest_s(aimed), strict=True):
         _require_in_load(fault, begins_s, load_s)
     for pair in combinations(aimed, 2):

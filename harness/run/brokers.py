@@ -39,7 +39,10 @@ from records.writer import Recorder
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.link_traffic import whole_run_rows
-from topologies.management.links import give_up_log_lines
+from topologies.management.link_users import sentences, states, uncertain_links, up_against_login
+from topologies.management.links import give_up_lines
+from topologies.management.mirrored_queues import MirroredQueues, mirrored_queues, queue_names
+from topologies.management.mirrored_queues import sentence as mirror_sentence
 from topologies.management.sampling import PERIOD_S, CounterReadings, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
@@ -361,7 +364,7 @@ class BrokerEnvironment:
         return [
             f"link {link} gave up: {openers[link]} logged {logged!r}; it stays down until the broker restarts, or "
             f"until --fault 'start-link({link}, at=S)' starts it"
-            for link, logged in give_up_log_lines(self.runtime, self.topology, self.topology.links).items()
+            for link, logged in give_up_lines(self.runtime, self.topology, self.topology.links).items()
         ]
 
     def list_mirrored_queues(self, when: str) -> None:

@@ -13,7 +13,7 @@ from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.management import links
 from topologies.management.contract import Bridge, LinkEnd, NetworkSubscription
-from topologies.management.links import LinksNotProven, doubtful, give_up_log_lines, prove_links, relevant
+from topologies.management.links import LinksNotProven, doubtful, give_up_lines, prove_links, relevant
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 
@@ -173,8 +173,8 @@ class GaveUpRuntime(UnreachableRuntime):
 def test_a_link_that_gave_up_is_named_with_its_attempts(tmp_path: Path) -> None:
     topology = build("senders(reconnect_attempts=2)")
     logged = "Could not re-establish AMQP Server Connection source-to-sink on 127.0.0.1:16006 after 2 retries"
-    assert give_up_log_lines(GaveUpRuntime(tmp_path), topology, topology.links) == {"source-to-sink": logged}
-    assert give_up_log_lines(UnreachableRuntime(tmp_path), topology, topology.links) == {}
+    assert give_up_lines(GaveUpRuntime(tmp_path), topology, topology.links) == {"source-to-sink": logged}
+    assert give_up_lines(UnreachableRuntime(tmp_path), topology, topology.links) == {}
     with pytest.raises(LinksNotProven) as failed:
         prove_links(GaveUpRuntime(tmp_path), topology, timeout_s=0)
     assert f"    source gave up: {logged}. Raise reconnect_attempts or retry_interval_ms, or write" in str(failed.value)

@@ -218,12 +218,26 @@ def of_clients(connections: Sequence[Mapping[str, Any]]) -> list[Mapping[str, An
 
     A connection to another broker has no user.
     """
-    return [connection for connection in connections if connection["users"] not in ("", BRIDGE_USER)]
+    return [connection for connection in connections if not is_of_link(str(connection["users"]))]
+
+
+def is_of_link(user: str) -> bool:
+    """Return whether a connection or a consumer with this user belongs to a link.
+
+    The broker that opens a link shows no user.
+    """
+    return not user or user.startswith(BRIDGE_USER)
 
 
 def start_connection(agent: Jolokia, link: str) -> None:
     """Start an AMQP connection with ``auto_start`` off. Raises ManagementFailed."""
     agent.execute(broker_mbean(agent.calls_itself), "startBrokerConnection(java.lang.String)", link)
+
+
+def list_queues(agent: Jolokia) -> dict[str, int]:
+    """Return all queues with their numbers of messages, including queues of mirrors. Raises ManagementFailed."""
+    queues = agent.read(queue_mbean(agent.calls_itself, "*", "*", "*"), "Name", "MessageCount")
+    return {str(queue["Name"]): int(queue["MessageCount"]) for queue in queues.values()}
 
 
 def give_up_pattern(link: str) -> re.Pattern[str]:

@@ -147,7 +147,7 @@ def _ends(
     return ends
 
 
-def give_up_log_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
+def give_up_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
     """Return the last log entry in which the opener of a link stops its attempts, by the link's name."""
     if (pattern := management_of(topology).give_up_pattern) is None:
         return {}
@@ -163,7 +163,7 @@ def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: Managed
     for doubt in doubts:
         link = doubt.link
         lines.append(f"link {link.name!r} from {link.opened_by.name} to {link.to.name}: {'; '.join(doubt.missing)}")
-        if text := give_up_log_lines(runtime, topology, [link]).get(link.name):
+        if text := give_up_lines(runtime, topology, [link]).get(link.name):
             lines.append(
                 f"    {link.opened_by.name} gave up: {text}. Raise reconnect_attempts or retry_interval_ms, or write "
                 "auto_start=False: then the link is started once all brokers listen"

@@ -64,9 +64,14 @@ def plain(default: str = "") -> str:
     return _ruled(default, require_plain)
 
 
-def destinations() -> tuple[str, ...]:
+def plains(*default: str) -> tuple[str, ...]:
+    """Declare a field for any number of texts that `require_plain` accepts; none may be empty."""
+    return _ruled(default, _require_each_plain)
+
+
+def destinations(*default: str) -> tuple[str, ...]:
     """Declare a field for any number of destinations that `require_destinations` accepts."""
-    return _ruled((), require_destinations)
+    return _ruled(default, require_destinations)
 
 
 def _ruled(default: Value, rule: Callable[..., None]) -> Value:

@@ -306,7 +306,7 @@ def test_what_an_older_harness_did_not_record_and_the_commit_are_no_differences(
 
 
 def test_runs_that_are_alike_are_one_arm(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="one arm: name runs that differ in one thing, such as topology"):
+    with pytest.raises(UserError, match="one arm: name runs that differ in one field, such as topology"):
         design(read_runs(pair(tmp_path, Planted(), Planted())))
 
 
