@@ -68,4 +68,4 @@ def test_of_many_late_links_three_are_named() -> None:
     run = run_of(*(LinkInfo(name, "a", name[-1], True, proxied=True) for name in names))
     late = resources(*((-1, "", "link", name, "round_trip_median_ns", 9_000_000) for name in names))
     (sentence,) = link_doubts(run, late)
-    assert "a-to-2 9.0 ms, set to 0 ms, and 2 more." in sentence
+    assert "a-to-2 9.0 ms instead of 0 ms, and 2 more." in sentence

@@ -38,9 +38,9 @@ def fault(**changes: Any) -> FaultRecovery:
                 "lost_holes": 0,
                 "oldest_lost_s": 4.42,
             },
-            "broker-2 lost power at 10 s: no client was cut off. 5,000 acknowledged messages were lost, none came "
-            "twice. Of 6,000 messages that waited at broker-2, 5,000 are gone: 4 sequences lost everything and 1 "
-            "sequence lost the last messages; the oldest one had been confirmed 4.42 s before.",
+            "broker-2 lost power at 10 s: no client was cut off. 5,000 acknowledged messages were lost, none was "
+            "delivered twice. Of 6,000 messages that waited at broker-2, 5,000 are gone: 4 sequences lost everything "
+            "and 1 sequence lost the last messages; the oldest one had been confirmed 4.42 s before.",
         ),
         (
             {"restored_s": None, "cut_off": 0},
