@@ -40,7 +40,7 @@ EVERY_LINK = "links: {all: {user_name: links}}\n"
 
 def laid(entry: str, brokers: str, links: str = EVERY_LINK) -> Topology:
     """A catalogue entry with an overlay. ``brokers``: the section of that name, in YAML."""
-    return Overlay(Path("users.yaml"), f"{links}brokers: {brokers}\n").over(build(entry))
+    return Overlay(Path("users.yaml"), f"{links}brokers: {brokers}\n").apply(build(entry))
 
 
 def bridged(*, source: tuple[ClassicUser, ...], sink: tuple[ClassicUser, ...], user_name: str = "links") -> Topology:
