@@ -15,7 +15,7 @@ queue. Other brokers do not have this queue, so a sender has nothing to push fro
 receiver creates a queue at its other end. It is a subscriber's queue only if that broker's ``default_routing`` is
 MULTICAST.
 
-The prediction covers possible paths: another consumer or link may still take the message first. Not modelled:
+The prediction covers possible paths: another consumer or link may still take the message first. Not modeled:
 
 * alternates: all brokers are assumed to be up before a connection is tried, so it ends at its first listed broker. If
   an alternate is not a standby of the first broker, the connection reaches it only after a break, or if only the

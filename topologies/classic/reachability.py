@@ -10,7 +10,7 @@ This models ActiveMQ Classic 5.18.3 (NetworkBridgeFilter, DemandForwardingBridge
 * *Messages* go to subscriptions. A link forwards a message if its ``message_ttl`` exceeds the number of links crossed.
 
 The prediction covers possible paths. A queue's message goes to one of several consumers, so another consumer may take
-it first. It may also get stuck behind a static bridge without a consumer, or in a ring. Not modelled:
+it first. It may also get stuck behind a static bridge without a consumer, or in a ring. Not modeled:
 
 * ``conduit_subscriptions`` keep the route to the consumer that was announced first, and suppressed duplicates keep the
   nearest. Here the nearest is always known. In cyclic networks with low TTLs a real message may reach fewer brokers.
