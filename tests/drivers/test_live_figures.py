@@ -50,7 +50,7 @@ def test_percentiles_are_those_of_the_analysis(latencies_ns: list[int], times: i
         "max_ns": max(all_ns, default=None),
         "quantiles_ns": quantiles_ns(counts, list(SHARES.values())),
     }
-    spread, values = Spread.of_distribution(row), figures.values()
+    spread, values = Spread.from_distribution(row), figures.values()
     assert values["latency_ms.due_to_received.count"] == spread.count
     for name, analysed_ms in (*spread.quantiles_ms.items(), ("max", spread.max_ms)):
         live_ms = values[f"latency_ms.due_to_received.{name}"]
