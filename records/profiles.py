@@ -1,4 +1,6 @@
-"""The profiles of a run's brokers, from their Java Flight Recorder recordings: ``profiles.json`` in the run's folder.
+"""The profiles of a run's JVMs, from their Java Flight Recorder recordings: ``profiles.json`` in the run's folder.
+
+A profile is of a broker, or of the Java clients in one process of the load generator.
 
 Execution samples and lock waits cover the load; garbage collector pauses cover the whole recording.
 """
@@ -6,7 +8,7 @@ Execution samples and lock waits cover the load; garbage collector pauses cover 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class MethodSamples:
-    """Execution samples with this method at the top. ``caller``: the nearest method of the broker; '' if none."""
+    """Execution samples with this method at the top. ``caller``: the nearest method of ActiveMQ; '' if none."""
 
     method: str
     caller: str
@@ -49,26 +51,39 @@ class LockWaits:
 
 
 @dataclass(frozen=True)
-class BrokerProfile:
-    """``file``: path of the recording in the run's folder; '' if there is none. ``missing``: a sentence about data that
-    is not there; '' if the recording could be read."""
+class JvmProfile:
+    """``name``: of the broker, or of the process of the clients.
 
-    broker: str
-    file: str = ""
+    ``files``: paths of the recordings in the run's folder, one for each time that the JVM was started. ``missing``: a
+    sentence about data that is not there; '' if the recordings could be read.
+    """
+
+    name: str
+    is_of_clients: bool = False
+    files: tuple[str, ...] = ()
     missing: str = ""
     pauses: tuple[Pause, ...] = ()
     methods: tuple[MethodSamples, ...] = ()
     locks: tuple[LockWaits, ...] = ()
 
     @property
+    def label(self) -> str:
+        return f"clients in {self.name}" if self.is_of_clients else self.name
+
+    @property
+    def long_label(self) -> str:
+        return f"the Java clients in {self.name}" if self.is_of_clients else f"broker {self.name}"
+
+    @property
     def samples(self) -> int:
         return sum(entry.samples for entry in self.methods)
 
 
-def parse_profile(broker: str, file: str, lines: Iterable[str], epoch_offset_ns: int) -> BrokerProfile:
-    """Read the lines that Profile.java prints. ``epoch_offset_ns``: time since the epoch minus the run's clock.
+def parse_profile(empty: JvmProfile, lines: Iterable[str], epoch_offset_ns: int) -> JvmProfile:
+    """Return the profile with the data of the lines that Profile.java prints.
 
-    Raises ValueError for other lines, or if the last line is missing.
+    ``epoch_offset_ns``: time since the epoch minus the run's clock. Raises ValueError for other lines, or if the last
+    line is missing.
     """
     pauses, methods, locks, complete = [], [], [], False
     for line in lines:
@@ -87,11 +102,11 @@ def parse_profile(broker: str, file: str, lines: Iterable[str], epoch_offset_ns:
         raise ValueError("the last line is missing")
     methods.sort(key=lambda entry: (-entry.samples, entry.method, entry.caller))
     locks.sort(key=lambda entry: (-entry.waited_ns, entry.lock, entry.caller))
-    return BrokerProfile(broker, file, "", tuple(pauses), tuple(methods), tuple(locks))
+    return replace(empty, pauses=tuple(pauses), methods=tuple(methods), locks=tuple(locks))
 
 
-def samples_by_method(profiles: Iterable[BrokerProfile]) -> Counter[str]:
-    """Return the samples of each method over all brokers and callers."""
+def samples_by_method(profiles: Iterable[JvmProfile]) -> Counter[str]:
+    """Return the samples of each method over all profiles and callers."""
     counts: Counter[str] = Counter()
     for profile in profiles:
         for entry in profile.methods:
@@ -99,18 +114,31 @@ def samples_by_method(profiles: Iterable[BrokerProfile]) -> Counter[str]:
     return counts
 
 
-def write_profiles(directory: RunDirectory, profiles: Sequence[BrokerProfile]) -> None:
+def samples_by_activemq_method(profiles: Iterable[JvmProfile]) -> Counter[str]:
+    """Return the samples by the nearest method of ActiveMQ, which ran itself or had called the running method.
+
+    Samples without such a method are left out.
+    """
+    counts: Counter[str] = Counter()
+    for profile in profiles:
+        for entry in profile.methods:
+            if entry.caller:
+                counts[entry.caller] += entry.samples
+    return counts
+
+
+def write_profiles(directory: RunDirectory, profiles: Sequence[JvmProfile]) -> None:
     """Write profiles.json. Raises RunUnwritable."""
     text = json.dumps([asdict(profile) for profile in profiles], indent=1) + "\n"
     replace_whole(directory.path / FILE, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
 
-def read_profiles(directory: RunDirectory) -> tuple[BrokerProfile, ...]:
+def read_profiles(directory: RunDirectory) -> tuple[JvmProfile, ...]:
     """Return the profiles of a run; empty for a run without ``--jfr``. Raises RunUnreadable."""
     path: Path = directory.path / FILE
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
-        profiles: tuple[BrokerProfile, ...] = convert_to_type(tuple[BrokerProfile, ...], document)
+        profiles: tuple[JvmProfile, ...] = convert_to_type(tuple[JvmProfile, ...], document)
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, Misfit) as error:

@@ -7,7 +7,8 @@
         events/seal.json     the list of these files, with their digests (records.seal)
         results/<table>/     results of the analysis (records.results)
         brokers/<broker>/    rendered files and logs of one broker, and its recording (with --jfr)
-        profiles.json        profiles of the brokers (records.profiles; with --jfr)
+        clients/<process>/   recording of the Java clients in one process (with --jfr)
+        profiles.json        profiles of brokers and Java clients (records.profiles; with --jfr)
         summary.json         the verdict and its figures (records.summary)
         analysis.sha256      digests of the files that the analysis read and wrote (records.digests)
         report.html
@@ -121,6 +122,15 @@ class RunDirectory:
         except OSError as error:
             raise _unwritable(path, "the broker's folder cannot be made", error) from None
         return path
+
+    def client_folder(self, process: str) -> Path:
+        """Return the folder of the Java clients in one process of the load generator. It is not created."""
+        return self.path / "clients" / process
+
+    @property
+    def client_processes(self) -> list[str]:
+        """The processes with a `client_folder`."""
+        return sorted(folder.name for folder in (self.path / "clients").glob("*/"))
 
     def write_run(self, info: RunInfo) -> None:
         """Write run.json atomically: a reader sees the old or the new version. Raises RunUnwritable."""

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from records.digests import RESTORE, changed_after_analysis, missing_events
 from records.errors import RunUnreadable
-from records.profiles import BrokerProfile, read_profiles
+from records.profiles import JvmProfile, read_profiles
 from records.results import RESULT_TABLES, WRITTEN_BY_PARTS, added_up
 from records.row_order import order
 from records.run import RunInfo
@@ -28,14 +28,14 @@ NAMED_AT_MOST = 3  # files
 class Results:
     """A finished and analysed run. ``faults`` is the event table; None when the run has none.
 
-    ``profiles``: of the brokers, in a run with ``--jfr``.
+    ``profiles``: of brokers and Java clients, in a run with ``--jfr``.
     """
 
     run: RunInfo
     summary: Summary
     tables: dict[str, pa.Table]
     faults: pa.Table | None
-    profiles: tuple[BrokerProfile, ...] = ()
+    profiles: tuple[JvmProfile, ...] = ()
 
 
 def read_results(path: Path) -> Results:

@@ -60,6 +60,7 @@ _starting = threading.Lock()
 _find: Find | None = None
 _edition = ""
 _loaders: dict[tuple[str, str], Any] = {}
+_when_started: list[Callable[[], None]] = []
 
 
 def use(find: Find, edition: str = "") -> None:
@@ -69,6 +70,15 @@ def use(find: Find, edition: str = "") -> None:
     """
     global _find, _edition
     _find, _edition = find, edition
+
+
+def when_started(act: Callable[[], None]) -> None:
+    """Call ``act`` once the JVM has started: now if it runs already."""
+    with _starting:
+        if not jpype.isJVMStarted():
+            _when_started.append(act)
+            return
+    act()
 
 
 def edition_of(protocol: str) -> tuple[str, str]:
@@ -156,6 +166,8 @@ def _start_jvm(library: Path) -> None:
     gc.callbacks[:] = hooks
     _hear_of_children_again()
     atexit.register(_stop_jpype_thread)
+    while _when_started:
+        _when_started.pop()()
 
 
 def _hear_of_children_again() -> None:

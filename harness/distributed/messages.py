@@ -37,6 +37,7 @@ def equip(
         "seed": equipment.seed,
         "client_version": equipment.client_version,
         "realtime": equipment.realtime,
+        "jfr": equipment.jfr,
         "settings": dict(settings),
         "own_settings": dict(own),
         "network": {

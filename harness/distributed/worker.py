@@ -14,6 +14,7 @@ import gevent
 from locust import events
 from locust.runners import WorkerRunner
 
+from drivers.jvm.recording import ClientRecording
 from drivers.protocols import connectors_of
 from drivers.users.fixed_settings import fix_settings, free_settings
 from drivers.users.priority import RealTimePriority
@@ -21,9 +22,9 @@ from drivers.users.session import Session, attach, detach
 from drivers.users.stall_sampler import StallSampler
 from harness.distributed import messages
 from harness.distributed.messages import another_build, build_id
-from harness.java_parts import use_java_clients
+from harness.java_parts import CLIENTS, use_java_clients
 from harness.options.user_settings import other_settings, own_settings
-from harness.run.load_generators import process_info, with_priority, with_rows, with_tally
+from harness.run.load_generators import process_info, with_priority, with_recording, with_rows, with_tally
 from harness.runner_calls import cut_short_by, guard_runner
 from records.errors import RunUnreadable
 from records.run import ProcessInfo
@@ -38,6 +39,7 @@ TALLY_EVERY_S = 0.5
 ORPHAN_LOOK_EVERY_S = 1.0
 REACH_TIMEOUT_S = 3.0
 CANNOT_TAKE_PART = 2  # exit status
+NO_FOLDER = "its host does not have the folder of the run"
 
 
 class WorkerDuty:
@@ -51,6 +53,7 @@ class WorkerDuty:
         self._info: ProcessInfo | None = None
         self._stalls: StallSampler | None = None
         self._priority: RealTimePriority | None = None
+        self._recording: ClientRecording | None = None
         self._quitting = False
 
     def register(self) -> None:
@@ -114,7 +117,8 @@ class WorkerDuty:
                 setattr(user, setting, value)
         fix_settings(self._runner.user_classes)
         self._info = process_info(name, data["index"])
-        recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name, run_id=data["run"]["id"])
+        shared = _shared(data["run"])
+        recorder = Recorder(shared or partial(self._send_events, name), name, run_id=data["run"]["id"])
         recorder.start()
         use_java_clients(data["client_version"])
         network = messages.network_in(data)
@@ -133,6 +137,10 @@ class WorkerDuty:
         self._stalls.start()
         if data["realtime"]:
             self._priority = with_priority(self._session)
+        if data["jfr"] and shared:
+            self._recording = with_recording(shared, name)
+        elif data["jfr"] and CLIENTS.keys() & connectors.keys():
+            self._session.tally.notes.append(f"no profile of the Java clients in {name}: {NO_FOLDER}")
         gevent.spawn(self._keep_reporting, self._session)
         gevent.spawn(self._keep_sampling, self._session)
 
@@ -180,6 +188,8 @@ class WorkerDuty:
                 self._stalls.stop()
             if self._priority:
                 self._priority.stop()
+            if self._recording:
+                self._recording.stop()
             session.recorder.close()
         return session
 

@@ -577,11 +577,11 @@ class Options:
     jfr: bool = option(
         "--jfr",
         BROKERS,
-        "record Java Flight Recorder in each broker; the report shows pauses of the garbage collector, hot methods and "
-        "lock waits (processes only)",
+        "record Java Flight Recorder in each broker, and in the JVMs of Java clients; the report shows pauses of the "
+        "garbage collector, hot methods and lock waits (processes only)",
     )
-    """record [Java Flight Recorder](running.md#profile-the-brokers) in each broker; the report shows pauses of the
-    garbage collector, hot methods and lock waits (processes only)
+    """record [Java Flight Recorder](running.md#profile-the-brokers) in each broker, and in the JVMs of Java clients;
+    the report shows pauses of the garbage collector, hot methods and lock waits (processes only)
     """
     disk_mb: int | None = option(
         "--disks",

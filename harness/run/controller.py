@@ -35,7 +35,7 @@ from harness.run.leftovers import Subscribers
 from harness.run.load import Load, failed_user_sentences
 from harness.run.load_generators import Equipment, LoadGenerators, with_rows
 from harness.run.other_consumers import OwnClients
-from harness.run.profiles import profile_brokers
+from harness.run.profiles import profile_run
 from harness.run.record import RunRecord
 from harness.run.snapshot import FaultState, Snapshot
 from harness.runner_calls import cut_short_by
@@ -166,6 +166,7 @@ class RunController:
             options.seed,
             client_version=options.client_version or "",
             realtime=options.priority == REALTIME,
+            jfr=options.jfr,
         )
 
     def _describe(self) -> None:
@@ -289,11 +290,11 @@ class RunController:
         self.run_record.write()
 
     def _profile(self) -> None:
-        """Read the recordings of ``--jfr``. A broker without a profile is named in a warning."""
+        """Read the recordings of ``--jfr``. A JVM without a profile is named in a warning."""
         if self.plan.options.jfr:
             absent = self.faults.brokers_not_joined()
             brokers = (broker.name for broker in self.brokers.topology.brokers if broker.name not in absent)
-            for sentence in profile_brokers(self.directory, brokers, self.info.phases):
+            for sentence in profile_run(self.directory, brokers, self.info.phases):
                 self.run_record.warning(sentence)
 
     def _note_missed(self) -> None:

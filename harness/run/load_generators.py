@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from drivers.client.contract import ClientConnector
+from drivers.jvm.recording import ClientRecording
 from drivers.users.priority import RealTimePriority
 from drivers.users.session import Go, Network, RateChange, Session, Tally, Window, attach, detach
 from drivers.users.stall_sampler import StallSampler
@@ -33,6 +34,7 @@ class Equipment:
     seed: int
     client_version: str = ""  # of the Java clients; '' for the defaults
     realtime: bool = False  # whether the threads that send and receive get real-time priority
+    jfr: bool = False  # whether Java clients are recorded
 
 
 class LoadGenerators(Protocol):
@@ -91,6 +93,13 @@ def with_priority(session: Session) -> RealTimePriority:
     return priority
 
 
+def with_recording(directory: RunDirectory, process: str) -> ClientRecording:
+    """Start the recording of this process's Java clients."""
+    recording = ClientRecording(directory.client_folder(process).absolute())
+    recording.start()
+    return recording
+
+
 class LocalLoadGenerator:
     """Implements `LoadGenerators` with the users in this process."""
 
@@ -102,6 +111,7 @@ class LocalLoadGenerator:
         self._info = process_info("main", 0)
         self._stalls = StallSampler(recorder, 0, connectors)
         self._priority: RealTimePriority | None = None
+        self._recording: ClientRecording | None = None
 
     def equip(self, equipment: Equipment) -> None:
         self._session = Session(
@@ -117,6 +127,8 @@ class LocalLoadGenerator:
         self._stalls.start()
         if equipment.realtime:
             self._priority = with_priority(self._session)
+        if equipment.jfr:
+            self._recording = with_recording(equipment.directory, self._info.name)
 
     def tally(self) -> Tally:
         return self._session.tally if self._session else Tally()
@@ -151,4 +163,6 @@ class LocalLoadGenerator:
         self._stalls.stop()
         if self._priority:
             self._priority.stop()
+        if self._recording:
+            self._recording.stop()
         return (with_tally(self._info, self.tally()),)

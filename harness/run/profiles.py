@@ -1,65 +1,75 @@
-"""After a run with ``--jfr``, merges each broker's recordings and extracts a profile from them with Profile.java."""
+"""Merges the recordings of brokers and Java clients after a run with ``--jfr``, and reads them by our Java program."""
 
-import logging
 import os
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from drivers.contract import DriverError
 from drivers.jvm.compiler import Compiler
 from harness.java_parts import CLASSES, COMPILER
 from records.environment import for_java
-from records.profiles import BrokerProfile, parse_profile, write_profiles
+from records.profiles import JvmProfile, parse_profile, write_profiles
+from records.recordings import merge
 from records.run import Phases
 from records.rundir import RunDirectory
 from topologies.runtimes.distribution import DistributionUnavailable, cache_folder, ensure, pinned
 from topologies.runtimes.java import NoJava, find_java
-from topologies.runtimes.processes.recordings import merge
-
-log = logging.getLogger("brokerbench")
 
 SOURCES = Path(__file__).parents[1] / "java"
 READ_TIMEOUT_S = 300.0
-ADVICE = "see its log"
+CLOCK_READINGS = 5
 
 
-def profile_brokers(directory: RunDirectory, brokers: Iterable[str], phases: Phases) -> list[str]:
-    """Write the profile of each broker, which must have ended. Returns a sentence per broker without a profile.
+def profile_run(directory: RunDirectory, brokers: Iterable[str], phases: Phases) -> list[str]:
+    """Write the profiles of the brokers, and of each process with Java clients. All recordings must have ended.
 
-    Raises RunUnwritable.
+    Returns a sentence for each missing profile. Raises RunUnwritable.
     """
-    profiles = [_profile(directory, broker, phases) for broker in brokers]
+    profiles = [_profile(directory, directory.broker_folder(broker), JvmProfile(broker), phases) for broker in brokers]
+    for process in directory.client_processes:
+        empty = JvmProfile(process, is_of_clients=True)
+        profiles.append(_profile(directory, directory.client_folder(process), empty, phases))
     write_profiles(directory, profiles)
-    return [f"broker {profile.broker} has no profile: {profile.missing}" for profile in profiles if profile.missing]
+    return [f"no profile of {profile.long_label}: {profile.missing}" for profile in profiles if profile.missing]
 
 
-def _profile(directory: RunDirectory, broker: str, phases: Phases) -> BrokerProfile:
+def _profile(directory: RunDirectory, folder: Path, empty: JvmProfile, phases: Phases) -> JvmProfile:
     try:
-        recording = merge(directory.broker_folder(broker))
+        recordings = merge(folder)
     except OSError as error:
-        return BrokerProfile(broker, missing=f"its recording cannot be merged ({error})")
-    if recording is None:
-        return BrokerProfile(broker, missing=f"it left no recording that can be read; {ADVICE}")
-    file = recording.relative_to(directory.path).as_posix()
-    offset_ns = time.time_ns() - time.perf_counter_ns()
+        return replace(empty, missing=f"its recording cannot be merged ({error})")
+    if not recordings:
+        advice = "" if empty.is_of_clients else "; see its log"
+        return replace(empty, missing=f"it left no recording that can be read{advice}")
+    profile = replace(empty, files=tuple(path.relative_to(directory.path).as_posix() for path in recordings))
+    offset_ns = _epoch_offset_ns()
     try:
-        text = _read(recording, *(offset_ns + (at_ns or 0) for at_ns in (phases.load_began_ns, phases.load_ended_ns)))
-        return parse_profile(broker, file, text.splitlines(), offset_ns)
+        text = _read(recordings, *(offset_ns + (at_ns or 0) for at_ns in (phases.load_began_ns, phases.load_ended_ns)))
+        return parse_profile(profile, text.splitlines(), offset_ns)
     except (DriverError, NoJava, DistributionUnavailable, OSError, ValueError, subprocess.SubprocessError) as error:
-        return BrokerProfile(
-            broker, file, f"its recording cannot be read ({error}); open {file} with JDK Mission Control"
-        )
+        why = f"its recording cannot be read ({error}); open {' and '.join(profile.files)} with JDK Mission Control"
+        return replace(profile, missing=why)
 
 
-def _read(recording: Path, from_epoch_ns: int, to_epoch_ns: int) -> str:
+def _epoch_offset_ns() -> int:
+    """Return the time since the epoch minus the run's clock: from the quickest of several readings of both."""
+    readings = []
+    for _ in range(CLOCK_READINGS):
+        before_ns, epoch_ns, after_ns = time.perf_counter_ns(), time.time_ns(), time.perf_counter_ns()
+        readings.append((after_ns - before_ns, epoch_ns - (before_ns + after_ns) // 2))
+    return min(readings)[1]
+
+
+def _read(recordings: Sequence[Path], from_epoch_ns: int, to_epoch_ns: int) -> str:
     """Return the output of Profile.java. Raises ValueError with the first line of its error."""
     java = find_java()
     classes = Compiler(java.home, ensure(pinned(COMPILER)), cache_folder() / CLASSES).compiled((SOURCES,), ())
     answer = subprocess.run(
-        [str(java.executable), "-cp", str(classes), "brokerbench.Profile", str(recording), str(from_epoch_ns),
-         str(to_epoch_ns)],
+        [str(java.executable), "-cp", str(classes), "brokerbench.Profile", str(from_epoch_ns), str(to_epoch_ns),
+         *map(str, recordings)],
         env=for_java(os.environ), capture_output=True, text=True, timeout=READ_TIMEOUT_S, check=False,
     )  # fmt: skip
     if answer.returncode:

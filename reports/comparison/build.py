@@ -15,6 +15,7 @@ from reports.comparison.comparison import Comparison, JudgedDesign, Test, compar
 from reports.comparison.conditions import OVERLAY, conditions, shown
 from reports.comparison.confounders import confounder_lines
 from reports.comparison.forms import document_text, markdown
+from reports.comparison.hot_methods import differences_tables
 from reports.comparison.runs import TellsOfARun, read_runs
 from reports.comparison.sentences import answers, doubts, lead, left_out, messages
 from reports.comparison.tables import ArmTable, arm_table, as_csv, effects, ratios, values
@@ -22,7 +23,6 @@ from reports.comparison.verdicts import BETTER, INVALID, WORSE, FirstVerdict
 from reports.parts.formats import render_page, safe_in_script, write_whole
 from reports.parts.numbers import seconds_text
 from reports.parts.values import Cell, Chart, Column, Table
-from reports.profiles import differences_table
 from reports.run.provenance import OVERLAY_FILE, command, moment
 
 
@@ -138,7 +138,7 @@ def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
         effects=tuple(
             _under(comparison, table, several)
             for comparison in comparisons
-            for table in (effects(comparison), _hot_methods(comparison))
+            for table in (effects(comparison), *_hot_methods(comparison))
             if table
         ),
         runs=tuple(
@@ -183,8 +183,8 @@ def _verdict(comparison: Comparison, test: Test, several: bool) -> VerdictLine:
     return VerdictLine(test.verdict.word, SYMBOLS[test.verdict.word], title, test.verdict.reasons)
 
 
-def _hot_methods(comparison: Comparison) -> Table | None:
-    return differences_table({arm.name: [run.profiles for run in arm.runs] for arm in comparison.design.arms})
+def _hot_methods(comparison: Comparison) -> tuple[Table, ...]:
+    return differences_tables({arm.name: [run.profiles for run in arm.runs] for arm in comparison.design.arms})
 
 
 def _runs(comparison: Comparison) -> Table:

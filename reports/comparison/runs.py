@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from records.errors import UserError
 from records.percentiles import LEAST_BEYOND
-from records.profiles import BrokerProfile, read_profiles
+from records.profiles import JvmProfile, read_profiles
 from records.results import RESULT_TABLES
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -35,7 +35,7 @@ class AnalysedRun:
 
     ``by_hops``: the same by the number of brokers that a message crossed, if enough messages did; empty if the
     protocol does not report. ``to_add_a_broker``: which brokers must be restarted to add one; '' if that is not known.
-    ``profiles``: of the brokers, in a run with ``--jfr``.
+    ``profiles``: of brokers and Java clients, in a run with ``--jfr``.
     """
 
     name: str
@@ -44,7 +44,7 @@ class AnalysedRun:
     latency: Histogram
     by_hops: Mapping[int, Histogram] = field(default_factory=dict)
     to_add_a_broker: str = ""
-    profiles: tuple[BrokerProfile, ...] = ()
+    profiles: tuple[JvmProfile, ...] = ()
 
     @property
     def unusable(self) -> str:

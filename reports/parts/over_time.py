@@ -64,9 +64,9 @@ class FaultBand:
 
 @dataclass(frozen=True)
 class PauseMark:
-    """A pause of a broker's garbage collector, in seconds from the start of the load."""
+    """A pause by the garbage collector of a recorded JVM, in seconds from the start of the load."""
 
-    broker: str
+    jvm: str
     began_s: float
     lasted_s: float
 

@@ -207,8 +207,10 @@ def profile_section(results: Results) -> Section | None:
         return None
     load_ended_ns = phases.load_ended_ns or phases.load_began_ns
     tables = profile_tables(results.profiles, phases.load_began_ns, load_ended_ns)
-    files = tuple(profile.file for profile in results.profiles if profile.file)
-    return Section("profile", "Profiles of the brokers", tables=tables, files=files)
+    has_clients = any(profile.is_of_clients for profile in results.profiles)
+    files = tuple(file for profile in results.profiles for file in profile.files)
+    title = "Profiles of the brokers" + (" and the Java clients" if has_clients else "")
+    return Section("profile", title, tables=tables, files=files)
 
 
 def accounting_section(results: Results) -> Section:

@@ -1,24 +1,64 @@
 """Checks how a recording of a real JVM becomes a profile: its pauses are those in the log of the garbage collector."""
 
 import os
-import re
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from drivers.jvm.compiler import Compiler
 from harness.java_parts import CLASSES, COMPILER
-from harness.run.profiles import SOURCES, profile_brokers
+from harness.run.profiles import SOURCES, profile_run
 from records.environment import for_java
-from records.profiles import read_profiles
+from records.profiles import Pause, read_profiles
+from records.recordings import FOLDER
 from records.run import Phases
 from records.rundir import RunDirectory
+from records.units import NS_PER_MS
+from tests.support.gc_log import LOG_OPTION, LoggedPause, logged_pauses, require_same_pauses
 from topologies.runtimes.distribution import cache_folder, ensure, pinned
 from topologies.runtimes.java import find_java
-from topologies.runtimes.processes.recordings import FOLDER, OPTIONS
+from topologies.runtimes.processes.recordings import OPTIONS
 
-PAUSE_MS = re.compile(r"Pause .* ([0-9.]+)ms$", re.MULTILINE)
-SMALL_HEAP = ("-Xmx24m", "-XX:+UseSerialGC", "-Xlog:gc:file=gc.log")
+SMALL_HEAP = ("-Xmx24m", "-XX:+UseSerialGC", LOG_OPTION.format(file="gc.log"))
+
+
+def pauses(began_ms: int, lasted_ms: float) -> list[Pause]:
+    return [
+        Pause((began_ms + 1_000 * n) * NS_PER_MS, round((lasted_ms + n / 10) * NS_PER_MS), "any") for n in range(10)
+    ]
+
+
+def log_of(recorded: list[Pause]) -> list[LoggedPause]:
+    return [LoggedPause(pause.began_ns + pause.duration_ns, pause.duration_ns / NS_PER_MS) for pause in recorded]
+
+
+RECORDED = pauses(1_000, 2.0)
+SUSPENDED = [replace(RECORDED[0], duration_ns=90 * NS_PER_MS), *RECORDED[1:]]
+
+
+@pytest.mark.parametrize("recorded", [RECORDED, SUSPENDED, RECORDED[3:]])
+def test_pauses_like_the_log_are_accepted(recorded: list[Pause]) -> None:
+    require_same_pauses(recorded, [log_of(RECORDED)])
+
+
+UNLIKE = {
+    "wrong unit": ([replace(pause, duration_ns=pause.duration_ns // 1_000) for pause in RECORDED], [RECORDED]),
+    "wrong clock": (pauses(1_500, 2.0), [RECORDED]),
+    "lost process": (RECORDED, [RECORDED, pauses(20_000, 2.0)]),
+    "phases of pauses": ([*RECORDED, *RECORDED], [RECORDED]),
+    "lost half": (RECORDED[6:], [RECORDED]),
+    "nothing": ([], [RECORDED]),
+}
+
+
+@pytest.mark.parametrize("case", UNLIKE)
+def test_pauses_unlike_the_log_are_rejected(case: str) -> None:
+    recorded, processes = UNLIKE[case]
+    with pytest.raises(AssertionError):
+        require_same_pauses(recorded, [log_of(process) for process in processes])
 
 
 def test_pauses_and_methods_are_those_of_the_jvm(tmp_path: Path) -> None:
@@ -34,14 +74,11 @@ def test_pauses_and_methods_are_those_of_the_jvm(tmp_path: Path) -> None:
     command = [str(java.executable), *SMALL_HEAP, *OPTIONS, *compile_them]
     subprocess.run(command, cwd=folder / "log", env=for_java(os.environ), check=True, timeout=60)
     phases = Phases(load_began_ns=began_ns, load_ended_ns=time.perf_counter_ns())
-    (sentence,) = profile_brokers(directory, ["broker-1", "broker-2"], phases)
-    assert sentence == "broker broker-2 has no profile: it left no recording that can be read; see its log"
+    (sentence,) = profile_run(directory, ["broker-1", "broker-2"], phases)
+    assert sentence == "no profile of broker broker-2: it left no recording that can be read; see its log"
     profile, absent = read_profiles(directory)
-    assert (absent.broker, absent.file) == ("broker-2", "")
-    logged_ms = [float(ms) for ms in PAUSE_MS.findall((folder / "log" / "gc.log").read_text(encoding="utf-8"))]
-    recorded_ms = [pause.duration_ns / 1e6 for pause in profile.pauses]
-    assert 0 < len(recorded_ms) <= len(logged_ms)
-    assert [ms for ms in recorded_ms if min(abs(ms - logged) for logged in logged_ms) > 0.2 + 0.1 * ms] == []
+    assert (absent.name, absent.files) == ("broker-2", ())
+    require_same_pauses(profile.pauses, [logged_pauses(folder / "log" / "gc.log")])
     assert all(began_ns < pause.began_ns < phases.load_ended_ns for pause in profile.pauses if phases.load_ended_ns)
     assert profile.samples > 0
     assert any("eclipse" in entry.method for entry in profile.methods)

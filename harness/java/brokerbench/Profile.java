@@ -16,20 +16,21 @@ import jdk.jfr.consumer.RecordedStackTrace;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * Prints a profile of one recording as lines of tab-separated fields.
+ * Prints a profile of one JVM's recordings as lines of tab-separated fields.
  *
- * <p>Arguments: the recording, and the beginning and the end of the load in nanoseconds since the epoch. Execution samples
+ * <p>Arguments: the beginning and the end of the load in nanoseconds since the epoch, and the recordings, one for each
+ * time that the JVM was started. Execution samples
  * and lock waits count if they began in between. Pauses of the garbage collector are printed for the whole recording.
  *
  * <pre>
  * pause   began_epoch_ns   duration_ns   cause
- * sample  method   nearest method of the broker, or empty   samples
- * lock    class of the lock   nearest method of the broker, or empty   waits   waited_ns
+ * sample  method   nearest method of ActiveMQ, or empty   samples
+ * lock    class of the lock   nearest method of ActiveMQ, or empty   waits   waited_ns
  * events  number of events
  * </pre>
  */
 public final class Profile {
-    private static final String BROKER = "org.apache.activemq.";
+    private static final String ACTIVEMQ = "org.apache.activemq.";
     private static final long NS_PER_S = 1_000_000_000L;
 
     private final Instant from;
@@ -45,15 +46,18 @@ public final class Profile {
     }
 
     public static void main(String[] arguments) throws Exception {
-        Profile profile = new Profile(instant(arguments[1]), instant(arguments[2]));
-        long events = 0;
-        try (RecordingFile recording = new RecordingFile(Path.of(arguments[0]))) {
-            while (recording.hasMoreEvents()) {
-                profile.take(recording.readEvent());
-                events++;
-            }
-        }
+        Profile profile = new Profile(instant(arguments[0]), instant(arguments[1]));
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        long events = 0;
+        for (String file : List.of(arguments).subList(2, arguments.length)) {
+            try (RecordingFile recording = new RecordingFile(Path.of(file))) {
+                while (recording.hasMoreEvents()) {
+                    profile.take(recording.readEvent());
+                    events++;
+                }
+            }
+            profile.printPauses(out); // their numbers begin again in the next recording
+        }
         profile.print(out);
         out.println("events\t" + events);
         out.flush();
@@ -87,25 +91,25 @@ public final class Profile {
     private void sample(RecordedEvent event) {
         RecordedStackTrace stack = event.getStackTrace();
         if (inLoad(event) && stack != null && !stack.getFrames().isEmpty()) {
-            String key = name(stack.getFrames().get(0).getMethod()) + "\t" + ofBroker(stack);
+            String key = name(stack.getFrames().get(0).getMethod()) + "\t" + ofActiveMq(stack);
             samples.computeIfAbsent(key, any -> new long[1])[0]++;
         }
     }
 
     private void lock(RecordedEvent event, RecordedClass lockClass) {
         if (inLoad(event)) {
-            String key = (lockClass == null ? "unknown" : lockClass.getName()) + "\t" + ofBroker(event.getStackTrace());
+            String key = (lockClass == null ? "unknown" : lockClass.getName()) + "\t" + ofActiveMq(event.getStackTrace());
             long[] sum = locks.computeIfAbsent(key, any -> new long[2]);
             sum[0]++;
             sum[1] += event.getDuration().toNanos();
         }
     }
 
-    private static String ofBroker(RecordedStackTrace stack) {
+    private static String ofActiveMq(RecordedStackTrace stack) {
         if (stack != null) {
             for (RecordedFrame frame : stack.getFrames()) {
                 RecordedMethod method = frame.getMethod();
-                if (method.getType().getName().startsWith(BROKER)) {
+                if (method.getType().getName().startsWith(ACTIVEMQ)) {
                     return name(method);
                 }
             }
@@ -117,7 +121,7 @@ public final class Profile {
         return method.getType().getName() + "." + method.getName();
     }
 
-    private void print(PrintStream out) {
+    private void printPauses(PrintStream out) {
         pauses.sort(Comparator.comparing(RecordedEvent::getStartTime));
         for (RecordedEvent pause : pauses) {
             Instant began = pause.getStartTime();
@@ -125,6 +129,11 @@ public final class Profile {
             String cause = causes.getOrDefault((long) pause.getInt("gcId"), "unknown");
             out.println("pause\t" + epochNs + "\t" + pause.getDuration().toNanos() + "\t" + cause);
         }
+        pauses.clear();
+        causes.clear();
+    }
+
+    private void print(PrintStream out) {
         samples.forEach((key, count) -> out.println("sample\t" + key + "\t" + count[0]));
         locks.forEach((key, sum) -> out.println("lock\t" + key + "\t" + sum[0] + "\t" + sum[1]));
     }

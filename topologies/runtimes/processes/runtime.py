@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from records.recordings import FOLDER
 from records.rundir import RunDirectory
 from topologies.model import site as names
 from topologies.model.broker import AnyBroker
@@ -104,7 +105,7 @@ def prepare(
             agent_file = private.write(f"agent-{name}.properties", agent_properties(management[name]))
             lines[name] = launched.command(of_broker, folders[name], agent_file, store)
             if wishes.jfr:
-                (folders[name].log_file.parent.parent / recordings.FOLDER).mkdir(exist_ok=True)
+                (folders[name].log_file.parent.parent / FOLDER).mkdir(exist_ok=True)
         handles = {name: _process(lines[name], name, folders[name], private, wishes.keep_data) for name in brokers}
     except BaseException:
         private.remove()
