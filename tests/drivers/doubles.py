@@ -285,3 +285,18 @@ class HubDouble:
         return self
 
     def forget(self, number: int) -> None: ...
+
+
+class Control:
+    """Continue until stopped."""
+
+    def __init__(self) -> None:
+        self.producing = True
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        self.producing = False
+        self._stopped.set()
+
+    def wait_unless_stopped(self, timeout_s: float) -> bool:
+        return self._stopped.wait(timeout_s)

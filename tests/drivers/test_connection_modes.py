@@ -17,8 +17,9 @@ from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
+from records.send_schedule import ClosedSchedule
 from records.writer import Recorder
-from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
+from tests.drivers.doubles import BENCH, RUN, Control, KeepingRecorder, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")
 
@@ -119,6 +120,17 @@ def test_a_number_is_that_of_one_connection_at_a_time_and_used_again(bench: Mode
         bench.producer.send_batch((ScheduledSend(seq, seq),))
         bench.done()
     assert bench.source.made == [1, 1, 1, 1]
+
+
+def test_a_closed_producer_connects_for_one_message_at_a_time(bench: ModesBench) -> None:
+    """The next connection begins when the last one is closed."""
+    schedule = ClosedSchedule(bench.network.clock(), 10.0, count=20)
+    assert bench.producer.run(schedule, Control()) == 20
+    bench.done()
+    assert [(row.seq, row.outcome) for row in bench.recorder.sends] == [(seq, "acked") for seq in range(20)]
+    assert bench.recorder.events() == [("attempt", "a"), ("connected", "a"), ("closed", "a")] * 20
+    ended_ns = [row.at_ns for row in bench.recorder.connections if row.event == "closed"]
+    assert all(ended <= row.sent_ns for ended, row in zip(ended_ns, bench.recorder.sends[1:], strict=False))
 
 
 def test_a_message_without_a_broker_fails_and_the_next_one_goes_on() -> None:

@@ -13,7 +13,7 @@ from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import Member, MemoryNetwork
 from records.send_schedule import ClosedSchedule, Schedule
 from records.units import NS_PER_S
-from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
+from tests.drivers.doubles import BENCH, RUN, Control, KeepingRecorder, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")
 
@@ -26,21 +26,6 @@ class BegunCounter(NoStatistics):
 
     def counted(self, begun: int, settled: int) -> None:
         self.begun += begun
-
-
-class Control:
-    """Continue until stopped."""
-
-    def __init__(self) -> None:
-        self.producing = True
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        self.producing = False
-        self._stopped.set()
-
-    def wait_unless_stopped(self, timeout_s: float) -> bool:
-        return self._stopped.wait(timeout_s)
 
 
 class ScheduleLoopBench:
