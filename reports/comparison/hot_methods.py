@@ -18,7 +18,7 @@ CountSamples = Callable[[Profiles], Counter[str]]
 
 
 @dataclass(frozen=True)
-class Difference:
+class MethodDifference:
     method: str
     reference_samples: int
     reference_share: float
@@ -74,7 +74,7 @@ def _table(caption: str, profiles_by_arm: Mapping[str, Sequence[Profiles]], coun
     return Table(f"{caption}. {few}" if sparse and rows else caption, columns, tuple(rows), empty)
 
 
-def differences(reference: Sequence[Profiles], arm: Sequence[Profiles], count: CountSamples) -> list[Difference]:
+def differences(reference: Sequence[Profiles], arm: Sequence[Profiles], count: CountSamples) -> list[MethodDifference]:
     """Return the differences that neither equal runs nor chance explain, the largest first.
 
     The method's share must be higher in every run of one arm than in every run of the other, and the shares of all
@@ -89,7 +89,7 @@ def differences(reference: Sequence[Profiles], arm: Sequence[Profiles], count: C
         if min(here_shares) > max(there_shares) or max(here_shares) < min(there_shares):
             first, second = (sum(there), sum(there_all)), (sum(here), sum(here_all))
             if _sigmas(*first, *second) >= LEAST_SIGMAS:
-                found.append(Difference(method, first[0], first[0] / first[1], second[0], second[0] / second[1]))
+                found.append(MethodDifference(method, first[0], first[0] / first[1], second[0], second[0] / second[1]))
     return sorted(found, key=lambda difference: (-abs(difference.points), difference.method))
 
 
