@@ -35,7 +35,7 @@ PROCESS = re.compile(r"pid-([0-9]+)-|_([0-9]+)/[^/]*$")
 
 MAGIC = b"FLR\0"
 SIZE_AT, BEGAN_AT, STATE_AT, HEADER_BYTES = slice(8, 16), slice(32, 40), 64, 68
-BEING_UPDATED, FLUSHED = 255, 1
+FINISHED = 0
 
 
 def merge(folder: Path) -> list[Path]:
@@ -81,15 +81,13 @@ class _Chunk:
     file: Path
     first: int
     size: int
-    state: int
 
     def read(self) -> bytes:
-        """Return its bytes, marked as readable."""
+        """Return its bytes, marked as finished: the reader of Java 21 rejects a chunk that seems to be in use."""
         with self.file.open("rb") as file:
             file.seek(self.first)
             content = bytearray(file.read(self.size))
-        if self.state == BEING_UPDATED:
-            content[STATE_AT] = FLUSHED
+        content[STATE_AT] = FINISHED
         return bytes(content)
 
 
@@ -108,5 +106,5 @@ def _chunks(path: Path) -> Iterator[_Chunk]:
             if header[:4] != MAGIC or size < HEADER_BYTES or at + size > file_bytes:
                 return
             if size > HEADER_BYTES:
-                yield _Chunk(int.from_bytes(header[BEGAN_AT], "big"), path, at, size, header[STATE_AT])
+                yield _Chunk(int.from_bytes(header[BEGAN_AT], "big"), path, at, size)
             at += size

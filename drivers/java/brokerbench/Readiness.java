@@ -17,7 +17,7 @@ final class Readiness {
     private long catchUpNs; // until when it may catch up
 
     /** The sender waited until this due time, and woke now. */
-    synchronized void woke(long dueNs, long nowNs) {
+    synchronized void onWake(long dueNs, long nowNs) {
         wokeNs = nowNs;
         lateNs = Math.max(0, nowNs - dueNs);
     }
@@ -38,7 +38,7 @@ final class Readiness {
     }
 
     /** The write of this message took so long: a broker may have blocked it. */
-    synchronized void wrote(long dueNs, long beganNs, long endedNs) {
+    synchronized void onWritten(long dueNs, long beganNs, long endedNs) {
         if (endedNs - beganNs >= LONG_WRITE_NS) {
             held(beganNs, endedNs);
         } else if (dueNs < heldUntilNs) {

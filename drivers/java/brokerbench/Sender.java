@@ -221,7 +221,7 @@ public abstract class Sender implements Runnable {
                 transacted.add(scheduled);
             }
             done = true;
-            readiness.wrote(dueNs, scheduled.sentNs(), System.nanoTime());
+            readiness.onWritten(dueNs, scheduled.sentNs(), System.nanoTime());
         } finally {
             if (!done) {
                 scheduled.giveUp();
@@ -269,7 +269,7 @@ public abstract class Sender implements Runnable {
         for (; early > 0 && !stopping; early = dueNs - System.nanoTime()) {
             LockSupport.parkNanos(early);
         }
-        readiness.woke(dueNs, dueNs - early);
+        readiness.onWake(dueNs, dueNs - early);
     }
 
     /** True when the in-flight cap made it wait. */

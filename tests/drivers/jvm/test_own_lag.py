@@ -23,7 +23,8 @@ pytestmark = pytest.mark.java
 vm.use(find_java_parts)
 S, BODY_BYTES = 1_000_000_000, 64
 times = st.integers(0, 10 * S)
-TAKES = {"woke": 2, "released": 1, "wrote": 3}
+TAKES = {"on_wake": 2, "released": 1, "on_written": 3}
+IN_JAVA = {"on_wake": "onWake", "released": "released", "on_written": "onWritten"}
 events = st.lists(st.tuples(st.sampled_from(sorted(TAKES)), st.tuples(times, times, times)))
 
 
@@ -79,7 +80,7 @@ def test_the_rule_is_that_of_the_loops_in_python(
     ours, theirs = Readiness(), java("brokerbench.JavaReadiness")()
     for event, values in happened:
         getattr(ours, event)(*values[: TAKES[event]])
-        getattr(theirs, event)(*values[: TAKES[event]])
+        getattr(theirs, IN_JAVA[event])(*values[: TAKES[event]])
     assert int(theirs.readyNs(due_ns)) == ours.ready_ns(due_ns)
     assert bool(theirs.catchesUp(now_ns)) is ours.is_catching_up(now_ns)
 

@@ -4,16 +4,16 @@ package brokerbench;
 public final class JavaReadiness {
     private final Readiness readiness = new Readiness();
 
-    public void woke(long dueNs, long nowNs) {
-        readiness.woke(dueNs, nowNs);
+    public void onWake(long dueNs, long nowNs) {
+        readiness.onWake(dueNs, nowNs);
     }
 
     public void released(long atNs) {
         readiness.released(atNs);
     }
 
-    public void wrote(long dueNs, long beganNs, long endedNs) {
-        readiness.wrote(dueNs, beganNs, endedNs);
+    public void onWritten(long dueNs, long beganNs, long endedNs) {
+        readiness.onWritten(dueNs, beganNs, endedNs);
     }
 
     public long readyNs(long dueNs) {
