@@ -19,7 +19,7 @@ DOCUMENTED = [
     # A run whose brokers have disks is rejected on machines that cannot have them.
     pytest.param(name, arguments.strip(), marks=[pytest.mark.disks] if name == "durability" else [])
     for page in sorted((ROOT / "docs" / "scenarios").glob("*.md"))
-    for name, arguments in COMMAND.findall(page.read_text(encoding="utf-8"))
+    for name, arguments in COMMAND.findall(page.read_text(encoding="utf-8").replace("\\\n", ""))
     if "--overlay" not in arguments  # the reader writes the file first
 ]
 
