@@ -15,6 +15,7 @@ from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.send_schedule import Schedule
 from records.writer import Recorder
+from tests.drivers.doubles import Control
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
@@ -56,21 +57,6 @@ class SessionCounter:
 
     def on_rejected(self, destination: str, broker: str, reason: str) -> None: ...
     def connection_changed(self, client: int, event: str, at_ns: int) -> None: ...
-
-
-class Producing:
-    """Continue until stopped."""
-
-    def __init__(self) -> None:
-        self.producing = True
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        self.producing = False
-        self._stopped.set()
-
-    def wait_unless_stopped(self, timeout_s: float) -> bool:
-        return self._stopped.wait(timeout_s)
 
 
 class JavaBench:
@@ -193,7 +179,7 @@ def check_kept(
 
 def killed_under_a_load(runtime: Runtime, bench: JavaBench) -> tuple[Mapping[str, list[dict[str, Any]]], int]:
     """The events of a load whose client has to move from broker-1 to broker-2, and how many messages it began."""
-    orders, client, producing = queue("moved"), bench.opened(), Producing()
+    orders, client, producing = queue("moved"), bench.opened(), Control()
     producer = client.producer(orders, ProducerSettings(body_bytes=100, in_flight=50), run=RUN)
     begun: list[int] = []
     keeping = threading.Thread(target=lambda: begun.append(producer.run(every_ms(100_000), producing)))

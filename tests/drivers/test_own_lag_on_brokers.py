@@ -17,7 +17,8 @@ from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.send_schedule import Schedule
 from records.writer import Recorder
-from tests.drivers.java_bench import BROKER, RUN, SOON, Producing, address
+from tests.drivers.doubles import Control
+from tests.drivers.java_bench import BROKER, RUN, SOON, address
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
@@ -52,7 +53,7 @@ def with_an_outage(runtime: Runtime, protocol: str, folder: Path) -> dict[str, l
         client.open()
         producer = client.producer(queue("held"), ProducerSettings(100, MESSAGES), run=RUN)
         schedule = Schedule(time.perf_counter_ns(), RATE_PER_S, 0, MESSAGES)
-        keep = threading.Thread(target=producer.run, args=(schedule, Producing()), daemon=True)
+        keep = threading.Thread(target=producer.run, args=(schedule, Control()), daemon=True)
         keep.start()
         until(lambda: producer.begun > BEFORE)
         relay.hang_ups = FAILED_ATTEMPTS

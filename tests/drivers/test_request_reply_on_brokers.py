@@ -19,7 +19,8 @@ from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.send_schedule import Schedule
 from records.writer import Recorder
-from tests.drivers.java_bench import RUN, Producing
+from tests.drivers.doubles import Control
+from tests.drivers.java_bench import RUN
 from tests.support.loads import address_of
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
@@ -119,7 +120,7 @@ def requested(bench: BrokerRequestBench, requesters: str, repliers: str, orders:
         )
     for producer in producers:
         schedule = Schedule(time.perf_counter_ns() + 50_000_000, 500.0, 0, REQUESTS)
-        producer.run(schedule, Producing())
+        producer.run(schedule, Control())
     all_of_them = 2 * REQUESTS * len(REQUESTERS)
     until(lambda: bench.tally.receipts >= all_of_them and bench.tally.settled_sends >= all_of_them)
 

@@ -13,8 +13,8 @@ from drivers.stomp.connector import StompConnector
 from harness.java_parts import find_java_parts
 from harness.run.watch import ManagedWatch, OtherProtocolBrowser
 from records import identity
-from tests.drivers.doubles import KeepingRecorder
-from tests.drivers.java_bench import BROKER, RUN, Producing, bench_on, every_ms
+from tests.drivers.doubles import Control, KeepingRecorder
+from tests.drivers.java_bench import BROKER, RUN, bench_on, every_ms
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
@@ -41,7 +41,7 @@ class LeftQueue:
     def leave(self, messages: int, body_bytes: int = 64) -> None:
         bench = bench_on(self.runtime, self._folder, [BROKER], protocol=self.protocol)
         producer = bench.opened().producer(self.orders, ProducerSettings(body_bytes=body_bytes, in_flight=500), run=RUN)
-        assert producer.run(every_ms(messages), Producing()) == messages
+        assert producer.run(every_ms(messages), Control()) == messages
         until(lambda: bench.statistics.settled == messages)
         bench.tables()
 

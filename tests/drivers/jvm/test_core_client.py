@@ -15,11 +15,11 @@ from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
 from harness.java_parts import find_java_parts
 from records.send_schedule import Schedule
+from tests.drivers.doubles import Control
 from tests.drivers.java_bench import (
     RUN,
     UNKNOWN_BROKER,
     JavaBench,
-    Producing,
     address,
     bench_on,
     check_moved,
@@ -116,7 +116,7 @@ def client_threads() -> set[str]:
 @pytest.mark.parametrize("options", ["?randomize=false", "?ha=true&reconnectAttempts=-1&retryInterval=100"])
 def test_a_broker_that_comes_back_gets_what_it_had_not_answered(artemis: Runtime, tmp_path: Path, options: str) -> None:
     bench, orders = core_bench(artemis, tmp_path, "broker-1", options=options), queue("back")
-    client, producing = bench.opened(), Producing()
+    client, producing = bench.opened(), Control()
     bench.opened().consumer(Subscription(orders), run=RUN)
     producer = client.producer(orders, ProducerSettings(body_bytes=100, in_flight=50), run=RUN)
     begun: list[int] = []
@@ -182,7 +182,7 @@ def cut_while_sending(
 
         def keep() -> None:
             with pytest.raises(DriverError) as caught:
-                producer.run(Schedule(time.perf_counter_ns(), rate_per_s), Producing())
+                producer.run(Schedule(time.perf_counter_ns(), rate_per_s), Control())
             errors.append(str(caught.value))
 
         keeping = threading.Thread(target=keep, daemon=True)
@@ -194,7 +194,7 @@ def cut_while_sending(
 
 
 def test_a_one_way_send_whose_write_breaks_is_in_doubt_and_tried_again(single_artemis: Runtime, tmp_path: Path) -> None:
-    bench, producing = core_bench(single_artemis, tmp_path, "broker-1"), Producing()
+    bench, producing = core_bench(single_artemis, tmp_path, "broker-1"), Control()
     client = bench.opened()
     producer = client.producer(queue("one-way"), ProducerSettings(100, 50, durable=False), run=RUN)
     keeping = threading.Thread(target=producer.run, args=(every_ms(100_000), producing))
@@ -236,7 +236,7 @@ def test_a_message_held_back_during_failover_names_its_broker(tmp_path: Path) ->
     """Its row has the broker that received it."""
     with running(two_alone(), tmp_path / "brokers") as runtime:
         bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
-        orders, client, producing = queue("held"), bench.opened(), Producing()
+        orders, client, producing = queue("held"), bench.opened(), Control()
         producer = client.producer(orders, ProducerSettings(100, 50), run=RUN)
         keeping = threading.Thread(target=producer.run, args=(every_ms(100_000), producing))
         keeping.start()

@@ -10,7 +10,8 @@ from drivers.client.contract import ProducerSettings
 from drivers.contract import Subscription
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
-from tests.drivers.java_bench import RUN, Producing, behind, every_ms, relay_to
+from tests.drivers.doubles import Control
+from tests.drivers.java_bench import RUN, behind, every_ms, relay_to
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
 from topologies.runtimes.contract import Runtime
@@ -38,7 +39,7 @@ def test_senders_and_subscriptions_are_created_by_the_next_connection(
             )
             producer.prepare()
             client.consumer(Subscription(orders), number=MADE + number, run=RUN)
-            assert producer.run(every_ms(MESSAGES), Producing()) == MESSAGES
+            assert producer.run(every_ms(MESSAGES), Control()) == MESSAGES
             cutting.join()
         until(lambda: bench.statistics.settled == MADE * MESSAGES)
         until(lambda: bench.statistics.receipts >= MADE * MESSAGES)

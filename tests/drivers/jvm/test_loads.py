@@ -23,7 +23,8 @@ from records.message_properties import MessageProperties
 from records.selectors import parse
 from records.send_schedule import ClosedSchedule
 from tests.drivers.conformance.stages import queue, topic
-from tests.drivers.java_bench import BROKER, RUN, JavaBench, Producing, bench_on, check_kept, every_ms
+from tests.drivers.doubles import Control
+from tests.drivers.java_bench import BROKER, RUN, JavaBench, bench_on, check_kept, every_ms
 from tests.support.loads import UserLoad
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials
@@ -62,7 +63,7 @@ def send(
     sender: JavaClient = client or bench.opened()
     awaited = bench.statistics.settled + count
     producer = sender.producer(to, ProducerSettings(body_bytes=body_bytes, in_flight=50, durable=durable), run=RUN)
-    assert producer.run(every_ms(count), Producing()) == count
+    assert producer.run(every_ms(count), Control()) == count
     until(lambda: bench.statistics.settled == awaited)
     return sender
 
@@ -90,7 +91,7 @@ def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(bench: JavaBen
     orders, schedule = queue("kept"), every_ms(300)
     receiving(bench, orders)
     producer = bench.opened().producer(orders, ProducerSettings(body_bytes=100, in_flight=50, durable=durable), run=RUN)
-    assert producer.run(schedule, Producing()) == 300
+    assert producer.run(schedule, Control()) == 300
     until(lambda: bench.statistics.receipts == 300 and bench.statistics.settled == 300)
     assert bench.statistics.begun == 300
     check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
@@ -100,7 +101,7 @@ def test_a_closed_producer_sends_once_per_answer(bench: JavaBench) -> None:
     """Each message may be sent from the moment of the answer to the one before it, and is sent then."""
     producer = bench.opened().producer(queue("closed"), ProducerSettings(body_bytes=64, in_flight=1), run=RUN)
     schedule = ClosedSchedule(time.perf_counter_ns(), 1.0, count=100)
-    assert producer.run(schedule, Producing()) == 100
+    assert producer.run(schedule, Control()) == 100
     until(lambda: bench.statistics.settled == 100)
     rows = bench.tables()["sends"]
     assert [row["seq"] for row in rows] == list(range(100))
@@ -113,7 +114,7 @@ def test_a_closed_producer_ends_with_the_load(bench: JavaBench) -> None:
     ends_ns = time.perf_counter_ns() + 500_000_000
     schedule = ClosedSchedule(time.perf_counter_ns(), 1.0, ends_ns=ends_ns)
     producer = bench.opened().producer(queue("ends"), ProducerSettings(body_bytes=64, in_flight=1), run=RUN)
-    sent = producer.run(schedule, Producing())
+    sent = producer.run(schedule, Control())
     until(lambda: bench.statistics.settled == sent)
     assert sent > 1
     assert all(row["due_ns"] < ends_ns for row in bench.tables()["sends"])
@@ -164,7 +165,7 @@ def test_what_was_sent_before_a_goodbye_is_answered_before_it_and_nothing_is_los
     orders = queue("goodbye")
     client = send(bench, orders, 100)
     client.producer(orders, ProducerSettings(body_bytes=64, in_flight=50, durable=False), number=70, run=RUN).run(
-        every_ms(20), Producing()
+        every_ms(20), Control()
     )
     client.close()
     client.close()
@@ -246,7 +247,7 @@ def test_messages_carry_their_properties_by_number_and_selectors_of_each_type_ma
     producer = sender.producer(
         prices, ProducerSettings(body_bytes=64, in_flight=50, messages=MessageSettings(properties)), run=RUN
     )
-    producer.run(every_ms(12), Producing())
+    producer.run(every_ms(12), Control())
     received(bench, sum(map(len, expected.values())))
     by_consumer = seqs_by_consumer(bench.tables()["receipts"])
     assert {consumer: [seq for _, seq in got] for consumer, got in by_consumer.items()} == expected
@@ -259,7 +260,7 @@ def test_expired_messages_stay_away_and_priorities_can_be_selected(bench: JavaBe
         producer = sender.producer(
             orders, ProducerSettings(body_bytes=64, in_flight=50, messages=settings), number=number, run=RUN
         )
-        producer.run(every_ms(2), Producing())
+        producer.run(every_ms(2), Control())
     until(lambda: bench.statistics.settled == 4)
     time.sleep(0.6)
     consumer = receiving(bench, orders, selector="JMSPriority = 9")
@@ -286,7 +287,7 @@ def test_one_client_sends_and_receives_for_several_destinations(bench: JavaBench
         client.consumer(Subscription(place), run=RUN)
     for number, place in enumerate(places):
         client.producer(place, ProducerSettings(body_bytes=64, in_flight=50), number=10 + number, run=RUN).run(
-            every_ms(1), Producing()
+            every_ms(1), Control()
         )
     received(bench, 3)
     pairs = {(row["producer"], row["destination"]) for row in bench.tables()["receipts"]}

@@ -10,7 +10,8 @@ from drivers.client.contract import ProducerSettings
 from drivers.contract import Subscription
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
-from tests.drivers.java_bench import RUN, Producing, bench_on, every_ms
+from tests.drivers.doubles import Control
+from tests.drivers.java_bench import RUN, bench_on, every_ms
 from tests.support.brokers import frozen, running
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until
@@ -59,7 +60,7 @@ def test_clients_that_wait_for_a_frozen_broker_keep_no_other_waiting(protocol: s
             )
             lucky.opened().consumer(Subscription(orders), run=RUN)
             producer = lucky.opened().producer(orders, ProducerSettings(body_bytes=100, in_flight=50), run=RUN)
-            assert producer.run(every_ms(MESSAGES), Producing()) == MESSAGES
+            assert producer.run(every_ms(MESSAGES), Control()) == MESSAGES
             until(lambda: lucky.statistics.receipts == MESSAGES)
             assert all(thread.is_alive() for thread in asking), "whose broker is frozen has no answer yet"
         for thread in asking:
@@ -77,7 +78,7 @@ def test_clients_of_a_dead_broker_are_all_told_and_those_of_a_live_one_go_on(tmp
         for client in crowd:
             client.consumer(Subscription(queue("doomed")), run=RUN)
         lucky = bench_on(runtime, tmp_path / "lucky", ["broker-2"], protocol="core")
-        orders, producing = queue("on"), Producing()
+        orders, producing = queue("on"), Control()
         lucky.opened().consumer(Subscription(orders), run=RUN)
         producer = lucky.opened().producer(orders, ProducerSettings(10_000, 50), run=RUN)
         keeping = threading.Thread(target=producer.run, args=(every_ms(1_000_000), producing))

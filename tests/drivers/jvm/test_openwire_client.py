@@ -11,11 +11,11 @@ from drivers.contract import DriverError, Outcome, Subscription
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
 from records.identity import Identity, first_bytes, stamp
+from tests.drivers.doubles import Control
 from tests.drivers.java_bench import (
     RUN,
     UNKNOWN_BROKER,
     JavaBench,
-    Producing,
     bench_on,
     check_moved,
     every_ms,
@@ -32,7 +32,7 @@ vm.use(find_java_parts)
 
 
 def test_producing_that_is_stopped_begins_no_further_message(single_broker: Runtime, tmp_path: Path) -> None:
-    bench, producing = bench_on(single_broker, tmp_path, ["broker-1"]), Producing()
+    bench, producing = bench_on(single_broker, tmp_path, ["broker-1"]), Control()
     producer = bench.opened().producer(queue("stopped"), ProducerSettings(body_bytes=64, in_flight=50), run=RUN)
 
     def stop_once_it_sends() -> None:

@@ -17,7 +17,8 @@ from drivers.jvm.client import JavaClient
 from drivers.jvm.producer import JavaProducer
 from drivers.protocols import connector_of
 from harness.java_parts import find_java_parts
-from tests.drivers.java_bench import BROKER, RUN, JavaBench, Producing, every_ms
+from tests.drivers.doubles import Control
+from tests.drivers.java_bench import BROKER, RUN, JavaBench, every_ms
 from tests.drivers.java_loading import classes
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue
@@ -70,7 +71,7 @@ def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Pl
             producer = client.producer(
                 places, ProducerSettings(body_bytes=body_bytes, in_flight=1), number=number, run=RUN
             )
-            assert producer.run(every_ms(1), Producing()) == 1
+            assert producer.run(every_ms(1), Control()) == 1
         until(lambda: bench.statistics.receipts == bench.statistics.settled == len(sizes))
         tables = bench.tables()
     assert [(row["outcome"], row["body_bytes"]) for row in tables["sends"]] == [("acked", size) for size in sizes]
@@ -113,7 +114,7 @@ def test_a_client_ends_once_its_last_broker_is_untrusted(broker: PlainBroker, tm
         bench = JavaBench(
             tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol, TRUST
         )
-        client, producing, errors = bench.opened(), Producing(), list[str]()
+        client, producing, errors = bench.opened(), Control(), list[str]()
         producer = client.producer(queue("renewed"), ProducerSettings(100, 50), run=RUN)
         keeping = threading.Thread(target=keep, args=(producer, client, producing, errors), daemon=True)
         keeping.start()
@@ -168,7 +169,7 @@ def gives_up(client: JavaClient) -> str:
     return ""
 
 
-def keep(producer: JavaProducer, client: JavaClient, producing: Producing, errors: list[str]) -> None:
+def keep(producer: JavaProducer, client: JavaClient, producing: Control, errors: list[str]) -> None:
     """As a user does."""
     try:
         producer.run(every_ms(100_000), producing)

@@ -16,7 +16,8 @@ from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
 from records.send_schedule import Schedule
-from tests.drivers.java_bench import BROKER, RUN, JavaBench, Producing, behind, bench_on, every_ms, relay_to
+from tests.drivers.doubles import Control
+from tests.drivers.java_bench import BROKER, RUN, JavaBench, behind, bench_on, every_ms, relay_to
 from tests.support.brokers import frozen, running
 from tests.support.stomp_clients import queue
 from tests.support.waiting import settled_for, until
@@ -88,7 +89,7 @@ def test_messages_go_together_and_each_is_acked_by_the_commit_also_of_the_last_f
         orders, ProducerSettings(body_bytes=100, in_flight=SIZE, durable=durable, transaction_size=SIZE), run=RUN
     )
     schedule = every_ms(count)
-    assert producer.run(schedule, Producing()) == count
+    assert producer.run(schedule, Control()) == count
     until(lambda: bench.statistics.receipts == count and bench.statistics.settled == count)
     tables = bench.tables()
     sends = [row for rows in by_seq(tables["sends"]).values() for row in rows]
@@ -123,7 +124,7 @@ def test_acked_messages_arrive_once_through_cut_connections(
         producer = client.producer(
             orders, ProducerSettings(64, 50, resend_in_doubt=resend, transaction_size=size), run=RUN
         )
-        keeping = threading.Thread(target=producer.run, args=(every_ms(count), Producing()), daemon=True)
+        keeping = threading.Thread(target=producer.run, args=(every_ms(count), Control()), daemon=True)
         keeping.start()
         for enough in range(size, count, count // 12):  # once it sends: making a sender takes an answer
             until(partial(has_settled, bench, enough), PATIENCE_S)
@@ -161,7 +162,7 @@ def test_a_lost_commit_leaves_all_in_doubt_and_resends_them(
             orders, ProducerSettings(64, 50, resend_in_doubt=resend, transaction_size=SIZE), run=RUN
         )
         schedule = Schedule(time.perf_counter_ns(), 10.0, 0, 2 * SIZE)
-        keeping = threading.Thread(target=producer.run, args=(schedule, Producing()), daemon=True)
+        keeping = threading.Thread(target=producer.run, args=(schedule, Control()), daemon=True)
         keeping.start()
         until(lambda: bench.statistics.settled == SIZE)
         with frozen(broker, BROKER):
@@ -198,7 +199,7 @@ def test_what_a_full_broker_refuses_in_a_transaction_fails_and_what_is_acked_arr
         producer = bench.opened().producer(
             orders, ProducerSettings(body_bytes=20_000, in_flight=SIZE, transaction_size=SIZE), run=RUN
         )
-        assert producer.run(every_ms(200), Producing()) == 200
+        assert producer.run(every_ms(200), Control()) == 200
         tables = bench.tables()
         taker = consuming(runtime, tmp_path / "taker", protocol, orders)
         settled_for(lambda: taker.statistics.receipts, 1.0)
@@ -214,7 +215,7 @@ def test_what_a_full_broker_refuses_in_a_transaction_fails_and_what_is_acked_arr
 
 @pytest.mark.nightly
 def test_a_producer_that_is_stopped_commits_what_it_has_begun(broker: Runtime, tmp_path: Path, protocol: str) -> None:
-    bench, producing = bench_on(broker, tmp_path, [BROKER], "", protocol), Producing()
+    bench, producing = bench_on(broker, tmp_path, [BROKER], "", protocol), Control()
     producer = bench.opened().producer(
         queue("stopped"), ProducerSettings(body_bytes=64, in_flight=1_000, transaction_size=1_000), run=RUN
     )
