@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from records.parts import PARTED
-from records.reader import parts_of_groups
-from records.seal import group_ranges, read_footer
+from records.store.parts import PARTED
+from records.store.reader import parts_of_groups
+from records.store.seal import group_ranges, read_footer
 
 PIECES = pa.schema(
     [("task", pa.int32()), ("file", pa.string()), ("begin", pa.int64()), ("content", pa.binary())],

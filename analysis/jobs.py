@@ -5,7 +5,8 @@
 A run is a folder or a folder's URI, such as s3a://bucket/run. Results are written to the same place
 (`analysis.stored_run`).
 
-The exit status belongs to the worst verdict (records.summary.EXIT_STATUS), or is 2 if a run could not be analysed.
+The exit status belongs to the worst verdict (records.figures.summary.EXIT_STATUS), or is 2 if a run could not be
+analysed.
 """
 
 import argparse
@@ -39,13 +40,13 @@ from analysis.run.topic import RunTopic, summary_of
 from analysis.spark import session
 from analysis.stored_run import StoredRun, name_of, usable_uri
 from records.analysis_command import SCRATCH, is_uri
-from records.digests import digests, list_analysed, read_files, require_listed_events
 from records.environment import escape_unprintable
+from records.figures.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST, Summary
 from records.files import exclusive_lock
-from records.reader import inspect, parts_of, require_events, require_readable, seal
-from records.results import WRITTEN_BY_PARTS
-from records.rundir import RunDirectory
-from records.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST, Summary
+from records.store.digests import digests, list_analysed, read_files, require_listed_events
+from records.store.reader import inspect, parts_of, require_events, require_readable, seal
+from records.store.rundir import RunDirectory
+from records.tables.results import WRITTEN_BY_PARTS
 from records.temporary import temporary_folder
 
 TOPICS: tuple[Topic, ...] = (

@@ -38,7 +38,7 @@ from analysis.tables import (
     with_columns,
 )
 from records.errors import RunUnwritable
-from records.merged_tables import (
+from records.tables.merged_tables import (
     BLOCKS,
     HISTOGRAM,
     MERGED_TABLES,
@@ -47,7 +47,7 @@ from records.merged_tables import (
     OVERTAKEN_IN_OVERLAPS,
     STREAM,
 )
-from records.results import RESULT_TABLES, WRITTEN_BY_PARTS
+from records.tables.results import RESULT_TABLES, WRITTEN_BY_PARTS
 
 TASKS_PER_CORE = 4
 """A task merges the rows of its parts, so the rows that Spark merges do not grow with the number of parts."""
@@ -74,8 +74,8 @@ _SPARK_TYPES = {
 @dataclass(frozen=True)
 class RunLocations:
     """``events``: the URI of the run's event files; None if all tasks see the run's folder. ``written``: the folder
-    where parts write their rows of the tables that are not merged (`records.results.WRITTEN_BY_PARTS`): a path for the
-    tasks, or a URI for Spark."""
+    where parts write their rows of the tables that are not merged (`records.tables.results.WRITTEN_BY_PARTS`): a path
+    for the tasks, or a URI for Spark."""
 
     events: str | None
     written: Path | str
@@ -153,7 +153,7 @@ def merged_rows(rows: DataFrame, names: Sequence[str]) -> DataFrame:
 def _without_overlaps(merged: DataFrame) -> DataFrame:
     """Keep the blocks that a message of a higher block overtook, and the overtaken messages of the other blocks.
 
-    See `records.merged_tables.BLOCKS` and OVERTAKEN.
+    See `records.tables.merged_tables.BLOCKS` and OVERTAKEN.
     """
     first_ns, last_ns, after_ns = (figure_columns(MERGED_TABLES[BLOCKS])[name] for name in _BLOCK_FIGURES)
     is_block, is_overtaken = F.col(TABLE) == BLOCKS, F.col(TABLE) == OVERTAKEN
@@ -167,7 +167,7 @@ def _without_overlaps(merged: DataFrame) -> DataFrame:
 
 
 def _overtaken_messages(merged: DataFrame) -> DataFrame:
-    """Remove the messages that were not overtaken (`records.merged_tables.OVERTAKEN_IN_OVERLAPS`)."""
+    """Remove the messages that were not overtaken (`records.tables.merged_tables.OVERTAKEN_IN_OVERLAPS`)."""
     columns = figure_columns(MERGED_TABLES[OVERTAKEN_IN_OVERLAPS])
     overtaken_by, alike = F.col(columns["overtaken_by"]), F.col(columns["alike"])
     arrived_before = Window.partitionBy(TABLE, *STREAM).orderBy("received_ns", "seq").rowsBetween(*_ALL_BEFORE)
@@ -179,7 +179,7 @@ def _overtaken_messages(merged: DataFrame) -> DataFrame:
 
 
 def _summarized(merged: DataFrame, name: str) -> DataFrame:
-    """Keep a few overtaken messages with the numbers of all of them (`records.merged_tables.OVERTAKEN`)."""
+    """Keep a few overtaken messages with the numbers of all of them (`records.tables.merged_tables.OVERTAKEN`)."""
     columns = figure_columns(MERGED_TABLES[name])
     is_it = F.col(TABLE) == name
     alike = Window.partitionBy(TABLE, *STREAM, "fault")

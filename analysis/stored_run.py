@@ -22,11 +22,11 @@ from pyspark.sql import functions as F
 from analysis.event_files import AS_NAMED
 from analysis.pipeline import RunLocations
 from records.analysis_command import is_uri
-from records.digests import read_list, write_list
 from records.errors import RunUnreadable, UserError, has_password, without_user_info
-from records.results import RESULT_TABLES, WRITTEN_BY_PARTS
-from records.rundir import RunDirectory
-from records.streams import SUFFIX
+from records.store.digests import read_list, write_list
+from records.store.rundir import RunDirectory
+from records.store.streams import SUFFIX
+from records.tables.results import RESULT_TABLES, WRITTEN_BY_PARTS
 
 OBJECT_STORES = ("s3a", "gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cosn")
 """Schemes whose URIs begin with a bucket or a container."""

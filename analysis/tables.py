@@ -1,8 +1,8 @@
 """Merges rows of merged tables as polars frames within a process, and packs them for transfer between processes.
 
-`records.merged_tables` declares the tables. The rows of all tables are transferred in a single table with one schema: a
-column for every key, and a column for every figure with its merge function, such as ``due_ns_min``. Columns are null in
-rows of other tables.
+`records.tables.merged_tables` declares the tables. The rows of all tables are transferred in a single table with one
+schema: a column for every key, and a column for every figure with its merge function, such as ``due_ns_min``. Columns
+are null in rows of other tables.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from analysis.events.run import RowsOfPart
 from analysis.latency.histogram import added_up
 from analysis.messages.part import Part
-from records.buckets import value_ns
-from records.merged_tables import (
+from records.figures.buckets import value_ns
+from records.figures.percentiles import SHARES, rank_of
+from records.tables.merged_tables import (
     BUCKET,
     DISTRIBUTION,
     DISTRIBUTION_TYPE,
@@ -28,8 +29,7 @@ from records.merged_tables import (
     Merge,
     MergedTable,
 )
-from records.percentiles import SHARES, rank_of
-from records.row_order import Ints
+from records.tables.row_order import Ints
 
 TABLE = "table"
 FILE = "file_content"
@@ -230,7 +230,7 @@ def _distribution(histogram: pa.StructScalar) -> dict[str, Any]:
 
 
 def _quantiles_ns(buckets: Ints, passed: Ints) -> list[int]:
-    """Compute the quantiles like `records.percentiles.quantiles_ns`. ``passed``: cumulative counts by bucket."""
+    """Compute the quantiles like `percentiles.quantiles_ns`. ``passed``: cumulative counts by bucket."""
     total = int(passed[-1])
     ranks = [rank_of(share, total) for share in SHARES.values()] if total else []
     return [value_ns(int(bucket)) for bucket in buckets[np.searchsorted(passed, ranks)]]

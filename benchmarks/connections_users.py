@@ -28,9 +28,9 @@ from drivers.jvm import vm
 from drivers.users.locust_users import ProducerUser
 from drivers.users.session import Go, Session, Window, attach
 from harness.java_parts import find_java_parts
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 
 SETTLING_S, GIVE_UP_S, SPAWNED_PER_S = 3.0, 120.0, 500
 

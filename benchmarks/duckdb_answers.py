@@ -2,8 +2,8 @@
 
 It writes them to a folder. It supports only the runs of `benchmarks.generate_events`: it ignores topic subscriptions,
 times to live and selectors. So no message is unselected, and only dead letters can be expired. The queries are
-idiomatic for DuckDB: they create two tables once, and compute all results from them. `records.results` defines the
-columns.
+idiomatic for DuckDB: they create two tables once, and compute all results from them. `records.tables.results` defines
+the columns.
 """
 
 import tempfile
@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from benchmarks.arguments import Parser, folder
 from benchmarks.real_runs import load_ns
 from records.errors import RunUnreadable
-from records.results import RESULT_TABLES
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
+from records.tables.results import RESULT_TABLES
 
 TABLES = ("accounting", "latency", "rates", "paths")
 

@@ -17,12 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmarks.arguments import Parser, folder, whole
-from records.checks import Check
-from records.reader import seal
+from records.figures.checks import Check
 from records.run import BrokerInfo, Phases, ProcessInfo, RunInfo
-from records.rundir import RunDirectory, new_run_id
-from records.schemas import CLIENTS_PER_PROCESS, EVENT_TABLES, UNKNOWN
-from records.streams import SUFFIX, StreamFile, described
+from records.store.reader import seal
+from records.store.rundir import RunDirectory, new_run_id
+from records.store.streams import SUFFIX, StreamFile, described
+from records.tables.schemas import CLIENTS_PER_PROCESS, EVENT_TABLES, UNKNOWN
 from records.units import NS_PER_MS, NS_PER_S
 
 PRODUCERS, CONSUMERS, BROKERS, PROCESSES = 12, 8, ("broker-1", "broker-2", "broker-3"), ("worker-1", "worker-2")
@@ -231,7 +231,7 @@ def _samples(writer: "Writer", at_ns: Ints, broker: str, kind: str, subject: str
 
 
 class Writer:
-    """Writes the streams of one table, one per process, in the format of `records.writer`."""
+    """Writes the streams of one table, one per process, in the format of `records.store.writer`."""
 
     def __init__(self, directory: RunDirectory, table: str) -> None:
         self.schema = EVENT_TABLES[table]

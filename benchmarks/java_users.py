@@ -18,9 +18,9 @@ from locust.env import Environment
 from benchmarks.arguments import Parser, number, whole
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 
 
 def lag_ms(directory: RunDirectory) -> dict[str, Any]:

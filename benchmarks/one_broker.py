@@ -19,7 +19,7 @@ from benchmarks.arguments import Parser, scaled
 from benchmarks.pairs import conditions
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
 from drivers.protocols import PROTOCOLS
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.artemis.launch import MAIN
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay

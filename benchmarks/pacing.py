@@ -38,9 +38,9 @@ from benchmarks.real_runs import load_ns, make_run
 from drivers.realtime import why_refused
 from harness.java_parts import find_java_parts
 from harness.options.declarations import NORMAL, REALTIME
-from records.reader import read_events
 from records.run import RunInfo
-from records.rundir import RunDirectory
+from records.store.reader import read_events
+from records.store.rundir import RunDirectory
 from records.units import NS_PER_MS
 
 LOAD = "benchmarks/pacing_load.py"

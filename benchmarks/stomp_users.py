@@ -22,8 +22,8 @@ from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP,
 from drivers.protocols import Spoken, connectors_of
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Go, Network, Session, Window, attach
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 

@@ -24,6 +24,7 @@ from harness.scenario import (
     Search,
     Steps,
 )
+from records.figures.checks import Check
 from topologies.model.impairment import Impairment
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "TO_A_PAIR",
     "TO_FAR_CONSUMERS",
     "AddClients",
+    "Check",
     "ConsumerUser",
     "Hold",
     "Impairment",

@@ -197,7 +197,7 @@ def store(run: str, address: str, runs: Path) -> None:
 
     from brokerbench.stored_runs import find_run
     from records.errors import UserError, about, without_user_info
-    from records.run_store import StoreAddress, open_store, reason, store_run
+    from records.store.run_store import StoreAddress, open_store, reason, store_run
 
     directory = find_run(run, runs)
     with about(f"{without_user_info(address)}: "):
@@ -412,7 +412,7 @@ def durability(
     from brokerbench.durability.making import make
     from brokerbench.durability.table import DECIDED, table
     from brokerbench.interrupts import signals_interrupt
-    from records.summary import EXIT_STATUS
+    from records.figures.summary import EXIT_STATUS
     from topologies.runtimes.processes.disks import why_no_disks
 
     cells = chosen(only)

@@ -28,7 +28,7 @@ from harness.faults.contract import FOREVER, Fault
 from harness.options.declarations import LOAD, OF_LOCUST, OPTIONS, SCENARIOS_OWN, SECTIONS, Option, Options
 from harness.scenario import NeededLink
 from records.documents import DOCS, DOCUMENTS
-from records.results import MEANINGS, RESULT_TABLES
+from records.tables.results import MEANINGS, RESULT_TABLES
 from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror

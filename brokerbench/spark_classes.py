@@ -23,8 +23,8 @@ import sys
 from pathlib import Path
 import analysis.jobs, analysis.spark
 from records.run import Phases, ProcessInfo, RunInfo
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 analysis.spark.shared_classes = lambda: [sys.argv[1]]  # Java reads this archive, or writes it
 run = RunDirectory.create(Path(sys.argv[2]), "smallest")
 process = ProcessInfo("one", 0, "", 0, 0)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from drivers.contract import ConnectFailed, DriverError, Outcome, Refused, TurnedAway
-from records.connection_events import Cause
+from records.tables.connection_events import Cause
 
 _TRY_AGAIN = ("already connected", "already set", "being stopped", "has been stopped", "is stopping", "maximum")
 LOGINS = 3

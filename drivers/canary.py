@@ -29,9 +29,9 @@ from drivers.client.contract import (
 )
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.failover.uri import FailoverUri
-from records.connection_events import ConnectionEvent
-from records.schemas import CANARY_PREFIX
-from records.writer import Recorder
+from records.store.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
+from records.tables.schemas import CANARY_PREFIX
 from topologies.model.endpoints import Credentials, Endpoint
 from topologies.model.paths import Path
 from topologies.model.topology import Topology

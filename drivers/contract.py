@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from records.message_properties import Value
+from records.loads.message_properties import Value
 from topologies.model.endpoints import Credentials, Endpoint
 
 

@@ -8,14 +8,14 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
-from records.checks import LABELED, Check, label_of, labeled
 from records.declared_types import fits
 from records.errors import UserError
-from records.figures import NEEDS, SCHEDULE, Need
-from records.latency import labels_of
-from records.messages import KINDS
+from records.figures.checks import LABELED, Check, label_of, labeled
+from records.figures.declaration import NEEDS, SCHEDULE, Need
+from records.figures.latency import labels_of
+from records.figures.messages import KINDS
+from records.figures.summary import FIGURES, RENAMED
 from records.run import UserInfo
-from records.summary import FIGURES, RENAMED
 from topologies.model.spelling import nearest, plainly
 
 __all__ = [

@@ -11,12 +11,12 @@ from functools import cached_property
 from drivers.users.broker_user import BrokerUser
 from harness.checks import read_checks
 from harness.faults.contract import Fault
-from records.checks import Check
-from records.client_steps import ClientSteps, parse_client_steps
 from records.declared_types import misfits
 from records.errors import about
-from records.rate_search import SearchSettings
-from records.rate_steps import MOST_S, RateStep, ends_s, parse_steps
+from records.figures.checks import Check
+from records.loads.client_steps import ClientSteps, parse_client_steps
+from records.loads.rate_search import SearchSettings
+from records.loads.rate_steps import MOST_S, RateStep, ends_s, parse_steps
 from records.run import ANSWERS
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.link import Link
@@ -58,7 +58,7 @@ class Hold:
 
 @dataclass(frozen=True)
 class Search:
-    """A load that searches for the highest rate that is held. See `records.rate_search`. It ends after ``for_s``.
+    """A load that searches for the highest rate that is held. See `records.loads.rate_search`. It ends after ``for_s``.
 
     ``--rate`` and ``-t`` on the command line override it.
     """
@@ -80,7 +80,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Steps:
-    """A load whose total rate of all producers changes in steps: ``100,200,400@20s``. See `records.rate_steps`.
+    """A load whose total rate of all producers changes in steps: ``100,200,400@20s``. See `records.loads.rate_steps`.
 
     ``--rate`` on the command line overrides it. Raises UserError.
     """
@@ -104,7 +104,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class AddClients:
-    """A load with a growing number of clients, in steps: ``50,100,200@10s``. See `records.client_steps`.
+    """A load with a growing number of clients, in steps: ``50,100,200@10s``. See `records.loads.client_steps`.
 
     ``--clients`` on the command line overrides it. The steps set the number of users of each class, so ``fixed_count``
     is ignored. Raises UserError.

@@ -33,7 +33,7 @@ def is_local(master: str | None) -> bool:
 
 def analysis_command(runs: Sequence[Path | str], master: str | None) -> list[str]:
     """Return the argument list. ``runs``: folders, or URIs of folders. ``master``: the Spark master, None for this
-    machine. Exit status: records.summary.EXIT_STATUS."""
+    machine. Exit status: records.figures.summary.EXIT_STATUS."""
     return [sys.executable, "-m", "analysis.jobs", *map(str, runs), *(["--master", master] if master else [])]
 
 

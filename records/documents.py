@@ -11,10 +11,10 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 import msgspec
 
-from records import clients, faults, latency, load, messages, network, summary
-from records.faults import FaultRecovery, Outages
-from records.figures import Figure, declaration, declared, meaning_of
-from records.summary import Summary
+from records.figures import clients, faults, latency, load, messages, network, summary
+from records.figures.declaration import Figure, declaration, declared, meaning_of
+from records.figures.faults import FaultRecovery, Outages
+from records.figures.summary import Summary
 
 DOCS = Path(__file__).parents[1] / "docs"
 TOPICS = {

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Literal
 
-from records.abort import Abort
-from records.arrivals import CLOSED, FIXED, POISSON
-from records.checks import Check
-from records.destination_pattern import expand_names, replies_to
-from records.rate_steps import RateStep
-from records.routes import Route
-from records.schemas import SCHEMA_VERSION
+from records.figures.abort import Abort
+from records.figures.checks import Check
+from records.loads.arrivals import CLOSED, FIXED, POISSON
+from records.loads.destination_pattern import expand_names, replies_to
+from records.loads.rate_steps import RateStep
+from records.loads.routes import Route
+from records.tables.schemas import SCHEMA_VERSION
 
 RUN_VERSION = 13
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
@@ -162,7 +162,7 @@ LEAVES = re.compile(r"… ([0-9][0-9.e+]*) s")
 class UserInfo:
     """One user class of the scenario: producer or consumer, its count, and the settings that were used.
 
-    ``destination``: with several destinations, the pattern (`records.destination_pattern`).
+    ``destination``: with several destinations, the pattern (`records.loads.destination_pattern`).
     """
 
     name: str
@@ -242,7 +242,7 @@ class RunInfo:
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
     held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: no limit
     searched: tuple[SearchedStep, ...] = ()  # live judgements of the steps of a load
-    client_steps: str = ""  # of a load with a growing number of clients, in the syntax of `records.client_steps`
+    client_steps: str = ""  # of a load with a growing number of clients, in the syntax of `records.loads.client_steps`
     limited_on_purpose: str = ""  # why a backlog is the subject of the run, so it makes nothing doubtful; "": it is not
     checks: tuple[Check, ...] = ()
     premises: tuple[Check, ...] = ()  # if one fails, the run did not test its question and is invalid
@@ -291,7 +291,7 @@ class RunInfo:
 
     @property
     def arrivals(self) -> str:
-        """Whether messages are due at equal or at random intervals, or not at all: `records.arrivals.LOADS`.
+        """Whether messages are due at equal or at random intervals, or not at all: `records.loads.arrivals.LOADS`.
 
         Producers of one class with Poisson arrivals make it a Poisson load.
         """

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from records.errors import RunUnreadable
-from records.rate_steps import MOST_S
+from records.loads.rate_steps import MOST_S
 from records.run import RUN_VERSION, Phases, RunInfo
-from records.schemas import SCHEMA_VERSION, UNSEALED_VERSION
+from records.tables.schemas import SCHEMA_VERSION, UNSEALED_VERSION
 from records.units import NS_PER_S
 
 NO_TEXT = re.compile("[\ud800-\udfff]")  # half of a UTF-16 pair: it cannot be written to a file

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from records.errors import RunUnreadable
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from reports.inputs import Results, read_results, why_changed
 from reports.other_files import NO_FILES, OTHER_FILES, require_apart
 from reports.parts.formats import render_page, write_whole

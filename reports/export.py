@@ -4,9 +4,9 @@ In CSV, headers contain the units, and each latency bucket is given by its bound
 sorted, so the same results give the same text. Text that a spreadsheet would run as a formula gets an apostrophe in
 front.
 
-The log has an interval for each second of the load. The result tables have latencies in buckets (`records.buckets`):
-each latency is logged as the middle of a bucket, which is within 0.4 % of the latency. The log's own buckets (3
-significant digits) add up to 0.1 %.
+The log has an interval for each second of the load. The result tables have latencies in buckets
+(`records.figures.buckets`): each latency is logged as the middle of a bucket, which is within 0.4 % of the latency. The
+log's own buckets (3 significant digits) add up to 0.1 %.
 """
 
 import io
@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from records.buckets import lower_ns, upper_ns, value_ns
 from records.errors import RunUnreadable, RunUnwritable, UserError, explained
-from records.results import RESULT_TABLES
-from records.rundir import RunDirectory
-from records.summary import Summary
+from records.figures.buckets import lower_ns, upper_ns, value_ns
+from records.figures.summary import Summary
+from records.store.rundir import RunDirectory
+from records.tables.results import RESULT_TABLES
 from records.units import NS_PER_MS
 from reports.inputs import read_summary, result_table, why_changed
 from reports.latency.main_measure import DUE, main_measure

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-from records.faults import FaultRecovery, FaultTraits, Recovery, StrandedAt, Unplanned, outage_ms, traits_of
+from records.figures.faults import FaultRecovery, FaultTraits, Recovery, StrandedAt, Unplanned, outage_ms, traits_of
+from records.figures.summary import Summary
 from records.run import OUT_OF_REACH, RunInfo
-from records.summary import Summary
 from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
 from reports.parts.numbers import counted, joined, seconds_text, sentence, significant
 from reports.parts.over_time import Backdrop, FaultBand, Line, Panel, TimeSeries, chart_over_time, summed

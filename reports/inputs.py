@@ -9,16 +9,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from records.digests import RESTORE, changed_after_analysis, missing_events
 from records.errors import RunUnreadable
-from records.profiles import JvmProfile, read_profiles
-from records.results import RESULT_TABLES, WRITTEN_BY_PARTS, added_up
-from records.row_order import order
+from records.figures.profiles import JvmProfile, read_profiles
+from records.figures.summary import SUMMARY_VERSION, VERDICTS, Summary
 from records.run import RunInfo
 from records.run_json import Misfit, convert_to_type, parse, shown
-from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES
-from records.summary import SUMMARY_VERSION, VERDICTS, Summary
+from records.store.digests import RESTORE, changed_after_analysis, missing_events
+from records.store.rundir import RunDirectory
+from records.tables.results import RESULT_TABLES, WRITTEN_BY_PARTS, added_up
+from records.tables.row_order import order
+from records.tables.schemas import EVENT_TABLES
 from reports.parts.numbers import joined
 
 NAMED_AT_MOST = 3  # files

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from records.clients import Connections, ConnectionStep
-from records.load import Limit, StepResult
-from records.step_judgement import held_by_rate
-from records.summary import Summary
+from records.figures.clients import Connections, ConnectionStep
+from records.figures.load import Limit, StepResult
+from records.figures.step_judgement import held_by_rate
+from records.figures.summary import Summary
 from reports.inputs import Results
 from reports.parts.histogram import select
 from reports.parts.numbers import counted, joined, significant

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from records.figures import declared, headings, titles
-from records.messages import BESIDE, NOT_RECEIVED, Destinations, KindCounts, LeftBehind, Messages
-from records.summary import Summary
+from records.figures.declaration import declared, headings, titles
+from records.figures.messages import BESIDE, NOT_RECEIVED, Destinations, KindCounts, LeftBehind, Messages
+from records.figures.summary import Summary
 from reports.parts.numbers import counted, joined, seconds_text, significant
 from reports.parts.values import Cell, Column, Columns, Table, columns_of, table_of
 

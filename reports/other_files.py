@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from records.errors import RunUnwritable
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 
 if TYPE_CHECKING:
     from reports.inputs import Results

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from records.profiles import JvmProfile, MethodSamples, Pause, samples_by_method
+from records.figures.profiles import JvmProfile, MethodSamples, Pause, samples_by_method
 from records.units import NS_PER_MS, NS_PER_S
 from reports.parts.over_time import PauseMark
 from reports.parts.values import Cell, Column, Table

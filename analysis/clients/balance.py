@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from records.clients import Evenness
-from records.faults import OutageSpread
-from records.results import DISTRIBUTION
+from records.figures.clients import Evenness
+from records.figures.faults import OutageSpread
+from records.tables.results import DISTRIBUTION
 from records.units import NS_PER_S
 
 OFF = ""

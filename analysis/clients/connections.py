@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.events.timeline import FaultSpan, Timeline
-from records.clients import ConnectionCounts
+from records.figures.clients import ConnectionCounts
 from records.units import NS_PER_S
 
 OPENED, ENDED = ("connected",), ("lost", "closed")

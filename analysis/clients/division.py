@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from analysis.clients.balance import evenness
 from analysis.messages.deliveries import first
-from records.clients import Consumers, Division, Evenness
-from records.results import CONSUMERS
+from records.figures.clients import Consumers, Division, Evenness
+from records.tables.results import CONSUMERS
 
 SUBSCRIPTION = ["destination", "subscription"]
 CONSUMER = [*SUBSCRIPTION, "consumer"]

@@ -13,8 +13,8 @@ import polars as pl
 
 from analysis.clients.balance import ConnectedClients, evenness, spread
 from analysis.events.timeline import FOREVER_NS, FaultSpan
-from records.clients import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
-from records.faults import OutageSpread
+from records.figures.clients import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
+from records.figures.faults import OutageSpread
 from records.run import BrokerInfo, GroupInfo
 from records.units import NS_PER_MS, NS_PER_S
 

@@ -1,8 +1,8 @@
 """Computes the stays of clients, and counts derived from stays. Each part of a run has some of the clients.
 
 A stay is a period of a client's connection to one broker, with the reason for its end. The functions that follow
-`stays_of` return rows of merged tables (`records.merged_tables`), which Spark merges over all clients. Times count from
-the start of the load.
+`stays_of` return rows of merged tables (`records.tables.merged_tables`), which Spark merges over all clients. Times
+count from the start of the load.
 """
 
 from collections.abc import Collection
@@ -11,7 +11,7 @@ import polars as pl
 
 from analysis.events.run import by_user
 from analysis.events.timeline import FOREVER_NS
-from records.results import STAYS
+from records.tables.results import STAYS
 from records.units import NS_PER_S
 
 OPENED, ENDED = "connected", ("lost", "closed")

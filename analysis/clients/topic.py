@@ -22,7 +22,7 @@ from analysis.clients.division import divided, received, with_subscribers
 from analysis.clients.rebalance import NO_MOVES, EntryBrokers, GroupClients, Moves, Rebalancing, rebalance
 from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.messages.part import Part
-from records.clients import ConnectionCounts, Rebalance
+from records.figures.clients import ConnectionCounts, Rebalance
 from records.units import NS_PER_S
 
 

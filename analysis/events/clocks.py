@@ -10,7 +10,7 @@ from itertools import pairwise
 import polars as pl
 
 from records.run import ProcessInfo
-from records.schemas import CLIENTS_PER_PROCESS
+from records.tables.schemas import CLIENTS_PER_PROCESS
 
 
 def error_bound_ns(processes: Sequence[ProcessInfo]) -> int:

@@ -1,6 +1,6 @@
 """Finds event rows that cannot come from a recorder: changed row groups, and sends that are recorded twice.
 
-Each part checks only rows of this part. `records.seal` has already checked the file footers.
+Each part checks only rows of this part. `records.store.seal` has already checked the file footers.
 """
 
 from collections.abc import Iterable
@@ -10,8 +10,8 @@ import polars as pl
 
 from analysis.events.run import RowsOfPart
 from analysis.packed_keys import is_repeated
-from records.digests import RESTORE
-from records.seal import ChangedGroup, changed_rows
+from records.store.digests import RESTORE
+from records.store.seal import ChangedGroup, changed_rows
 
 SEND = ("producer", "seq", "attempt")
 """The key of ``sends``. Receipts have no key: copies of a message that are read at the same time have equal rows."""

@@ -2,7 +2,7 @@
 
 A consumer of ``queue://orders.>`` takes messages from the queues ``orders.eu`` and ``orders.us``. This module relabels
 its receipts and its subscription with these queues and with the destination that each message was sent to. The rest of
-the analysis can then compare names for equality. `records.routes` defines which names belong together.
+the analysis can then compare names for equality. `records.loads.routes` defines which names belong together.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from analysis.messages.deliveries import MESSAGE
-from records.routes import Route
+from records.loads.routes import Route
 
 _COPIES = {"destination": pl.String, "queue": pl.String, "once_subscribed": pl.Boolean}
 _TAKEN = {"sent_to": pl.String, "destination": pl.String, "queue": pl.String}

@@ -1,7 +1,7 @@
 """Defines what a topic of the analysis receives (`Run`, `TopicResults`) and must provide (`Topic`).
 
 Small tables are read whole, with times on the master's clock. Sends, receipts and leftovers are as large as the number
-of messages, so topics only use merged tables of them (`records.merged_tables`), whose rows every part computes.
+of messages, so topics only use merged tables of them (`records.tables.merged_tables`), whose rows every part computes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +17,9 @@ from analysis.events.routes import Routes
 from analysis.events.stalls import Stalls, stall_rows, stalls
 from analysis.events.timeline import FaultSpan, FaultWindow, Timeline, fault_spans
 from analysis.latency.seconds import NO_LATENCIES, LatencyBySecond
-from records.reader import Sealing, open_below, read_files
 from records.run import RunInfo
-from records.rundir import RunDirectory
+from records.store.reader import Sealing, open_below, read_files
+from records.store.rundir import RunDirectory
 
 Rows = list[dict[str, Any]]
 RowsOfPart = Callable[[Any], pl.DataFrame]
@@ -178,9 +178,9 @@ class Topic(Protocol):
     """A part of the analysis that can be read and run separately.
 
     ``step``: the progress message shown once the topic is done. ``tables``: the tables that the topic needs from all
-    parts, merged or written by the parts (`records.results.WRITTEN_BY_PARTS`); the tables of all topics are computed
-    together. ``conclude``: creates result tables and parts of the summary from the merged tables and the results of
-    earlier topics, and may compute more tables.
+    parts, merged or written by the parts (`records.tables.results.WRITTEN_BY_PARTS`); the tables of all topics are
+    computed together. ``conclude``: creates result tables and parts of the summary from the merged tables and the
+    results of earlier topics, and may compute more tables.
     """
 
     step: str

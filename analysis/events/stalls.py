@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from records.run import CONSUMER, PRODUCER, RunInfo
-from records.schemas import CLIENTS_PER_PROCESS
+from records.tables.schemas import CLIENTS_PER_PROCESS
 
 SLOT_BITS = 27
 """Stalls are indexed by slots of 2**27 ns (134 ms), so that a read is only compared with stalls near it."""

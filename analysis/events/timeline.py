@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from records.faults import FaultTraits, traits_of
+from records.figures.faults import FaultTraits, traits_of
 from records.run import Phases
 from records.units import NS_PER_S
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from analysis.events.timeline import FOREVER_NS, FaultSpan, is_last_begun
 from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, seconds_before
-from records.buckets import bucket_of, upper_ns
+from records.figures.buckets import bucket_of, upper_ns
 from records.units import NS_PER_S
 
 PAST_TTL = "past_ttl"

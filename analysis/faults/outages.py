@@ -11,7 +11,7 @@ import polars as pl
 from analysis.events.run import by_user
 from analysis.events.timeline import FOREVER_NS, FaultSpan
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
-from records.results import OUTAGES
+from records.tables.results import OUTAGES
 
 CUT = ["fault", "user"]
 """The key of an outage."""

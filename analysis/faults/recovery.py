@@ -10,8 +10,8 @@ from analysis.clients.balance import spread
 from analysis.events.timeline import FaultSpan
 from analysis.faults.disturbance import Backlog, TimeToNormal
 from analysis.faults.survival import Survival
-from records.faults import FaultRecovery, Outages, Recovery, StrandedAt, outage_ms
-from records.figures import declared
+from records.figures.declaration import declared
+from records.figures.faults import FaultRecovery, Outages, Recovery, StrandedAt, outage_ms
 from records.units import NS_PER_MS, NS_PER_S
 
 Row = Mapping[str, Any]

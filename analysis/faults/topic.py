@@ -14,9 +14,9 @@ from analysis.faults.survival import Survival
 from analysis.faults.unplanned import Quiet, Span
 from analysis.latency.histogram import from_due
 from analysis.messages.part import Part
-from records.faults import Recovery, Unplanned
-from records.results import OUTAGES, SURVIVAL
+from records.figures.faults import Recovery, Unplanned
 from records.run import PRODUCER
+from records.tables.results import OUTAGES, SURVIVAL
 from records.units import NS_PER_S
 
 

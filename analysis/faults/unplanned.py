@@ -17,8 +17,8 @@ from analysis.events.run import by_user
 from analysis.events.timeline import FaultSpan
 from analysis.faults.outages import reconnections
 from analysis.load.flow import PENDING
-from records.connection_events import Cause
-from records.faults import Unplanned
+from records.figures.faults import Unplanned
+from records.tables.connection_events import Cause
 from records.units import NS_PER_S
 
 LEAST_SECONDS = 2

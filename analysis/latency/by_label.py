@@ -13,9 +13,9 @@ from analysis.events.run import Run
 from analysis.latency.figures import distribution_ms
 from analysis.latency.histogram import added_up, bucketed, from_due
 from analysis.messages.part import Part
-from records.latency import Latency, LatencyByLabel, labels_of
-from records.merged_tables import LESS_OWN
+from records.figures.latency import Latency, LatencyByLabel, labels_of
 from records.run import CONSUMER
+from records.tables.merged_tables import LESS_OWN
 
 CLASS, DESTINATION = "consumer_class", "destination"
 Rows = Mapping[tuple[str, str], Mapping[str, Any]]

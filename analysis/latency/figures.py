@@ -8,10 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.latency import MEASURES as DURATIONS
-from records.latency import Lag, Latency
-from records.merged_tables import LESS_OWN
-from records.percentiles import LEAST_BEYOND, SHARES, quantiles_ns, rank_of
+from records.figures.latency import MEASURES as DURATIONS
+from records.figures.latency import Lag, Latency
+from records.figures.percentiles import LEAST_BEYOND, SHARES, quantiles_ns, rank_of
+from records.tables.merged_tables import LESS_OWN
 from records.units import NS_PER_MS
 
 MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
@@ -38,7 +38,7 @@ class Spread:
 
     @classmethod
     def from_distribution(cls, row: Mapping[str, Any], prefix: str = "") -> "Spread":
-        """Return the figures of a row of a distribution (`records.merged_tables`)."""
+        """Return the figures of a row of a distribution (`records.tables.merged_tables`)."""
         total = row[f"{prefix}count"]
         quantiles = dict(zip(SHARES, row[f"{prefix}quantiles_ns"], strict=False))
         reliable = {

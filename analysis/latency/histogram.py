@@ -12,8 +12,8 @@ from analysis.events.stalls import Stalls, with_read_late_ns
 from analysis.events.timeline import Timeline
 from analysis.messages.deliveries import first
 from analysis.packed_keys import PACKED, ROW, by_number, grouped, packed
-from records.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS
-from records.merged_tables import BUCKET
+from records.figures.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS
+from records.tables.merged_tables import BUCKET
 
 KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "second", "in_fault", "bucket"]
 FIGURES = {

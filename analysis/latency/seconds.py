@@ -13,12 +13,12 @@ import pyarrow as pa
 from analysis.latency.figures import LAG, latency_of
 from analysis.latency.histogram import added_up
 from analysis.latency.timing import FROM_DUE
-from records.buckets import value_ns
-from records.client_steps import parse_client_steps
-from records.latency import Latency
-from records.merged_tables import BUCKET, LATENCY_FIGURES
-from records.rate_steps import ends_s, judged_seconds
+from records.figures.buckets import value_ns
+from records.figures.latency import Latency
+from records.loads.client_steps import parse_client_steps
+from records.loads.rate_steps import ends_s, judged_seconds
 from records.run import RunInfo
+from records.tables.merged_tables import BUCKET, LATENCY_FIGURES
 from records.units import NS_PER_S
 
 OF_SPANS = (FROM_DUE, LAG)

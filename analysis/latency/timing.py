@@ -3,17 +3,17 @@
 A figure is doubtful if it would differ without the generator's own delay: late reads (`analysis.events.stalls`), and
 for figures from due also late sends. It is also doubtful if it shows a backlog that the brokers did not cause
 (`analysis.load.offered_rate`). A figure between two processes is doubtful if their clocks may differ by more than the
-figure's tolerance (`records.latency`).
+figure's tolerance (`records.figures.latency`).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from records.checks import labeled
-from records.faults import Outages, Recovery
-from records.figures import declared
-from records.latency import MEASURES, PERCENTILES, Latency, Regions, Timing, differs, tolerance_ms
+from records.figures.checks import labeled
+from records.figures.declaration import declared
+from records.figures.faults import Outages, Recovery
+from records.figures.latency import MEASURES, PERCENTILES, Latency, Regions, Timing, differs, tolerance_ms
 from records.units import ms_text
 
 FIGURES = tuple(PERCENTILES)
@@ -22,7 +22,7 @@ BETWEEN_PROCESSES = (FROM_DUE, "sent_to_received")
 MOST = 0.5
 NO_BACKLOG: Mapping[str, str] = {}
 FROM_A_BACKLOG = tuple(name for name, figure in declared(Outages).items() if figure.backlogged)
-"""Keys of `records.faults.Outages` that a backlog affects."""
+"""Keys of `records.figures.faults.Outages` that a backlog affects."""
 WORDS = {measure: figure.column for measure, figure in MEASURES.items()}
 
 

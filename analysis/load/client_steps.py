@@ -15,10 +15,10 @@ import pyarrow as pa
 from analysis.latency.seconds import LatencyBySecond
 from analysis.latency.timing import FROM_DUE
 from analysis.load.limits import ResourceUse, check_cores_exhausted, check_send_lag, own_lag_ms, resource_use
-from records.client_steps import ClientSteps, parse_client_steps
-from records.clients import Connections, ConnectionStep, ConnectSpread
+from records.figures.clients import Connections, ConnectionStep, ConnectSpread
+from records.figures.step_judgement import StepJudgement, p99_violation, reconcile
+from records.loads.client_steps import ClientSteps, parse_client_steps
 from records.run import RunInfo
-from records.step_judgement import StepJudgement, p99_violation, reconcile
 from records.units import NS_PER_MS, NS_PER_S
 
 ATTEMPT, CONNECTED, ENDED = "attempt", "connected", ("lost", "closed")
@@ -27,7 +27,7 @@ COLUMNS = ("client", "broker", "event", "at_ns", "ended_ns", "cause")
 NO_STEPS = Connections(held=None, not_held=None, limited_by=None, brokers=[], why="", steps=[])
 
 Event = Mapping[str, Any]
-"""A row of `records.schemas.CONNECTIONS`."""
+"""A row of `records.tables.schemas.CONNECTIONS`."""
 
 
 @dataclass

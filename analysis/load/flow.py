@@ -17,8 +17,8 @@ from analysis.events.timeline import Timeline
 from analysis.latency.seconds import LatencyBySecond
 from analysis.load.rates import LEAST_MORE, LEAST_MORE_S
 from analysis.messages.outcomes import NOBODY
-from records.rate_steps import LEAST_SHARE
-from records.step_judgement import MOST_BACKLOG_S
+from records.figures.step_judgement import MOST_BACKLOG_S
+from records.loads.rate_steps import LEAST_SHARE
 
 LEAST_S = 8
 """Minimum number of consecutive seconds to decide whether a backlog grows: two in the first quarter."""

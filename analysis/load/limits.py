@@ -1,8 +1,8 @@
 """Finds what limited a load: a resource that was used up, or a place where messages waited.
 
 Looks only at seconds when the rate was not held. For a load in steps, these are the judged seconds
-(`records.rate_steps`) of the lowest step that was not held. For other loads, `analysis.load.offered_rate` selects the
-seconds. Runs on the driver, on few rows.
+(`records.loads.rate_steps`) of the lowest step that was not held. For other loads, `analysis.load.offered_rate` selects
+the seconds. Runs on the driver, on few rows.
 """
 
 from collections import Counter
@@ -16,10 +16,10 @@ from analysis.latency.figures import LAG
 from analysis.latency.seconds import LatencyBySecond
 from analysis.latency.timing import FROM_DUE
 from analysis.load.steps import held_per_s, mean_per_s, within_seconds
-from records.load import Limit, StepResult
-from records.rate_steps import LEAST_SHARE, judged_seconds
+from records.figures.load import Limit, StepResult
+from records.figures.step_judgement import TAIL, p99_violation
+from records.loads.rate_steps import LEAST_SHARE, judged_seconds
 from records.run import CONSUMER, PRODUCER, RunInfo
-from records.step_judgement import TAIL, p99_violation
 from records.units import NS_PER_S
 
 ALL_USED = 0.85

@@ -26,8 +26,8 @@ from analysis.load.flow import (
 from analysis.load.limits import Overload, what_limited
 from analysis.load.rates import BEFORE_S, LEAST_MORE, LEAST_MORE_S, by_second
 from analysis.load.unsent import Unsent
-from records.load import OfferedRate
-from records.rate_steps import LEAST_SHARE
+from records.figures.load import OfferedRate
+from records.loads.rate_steps import LEAST_SHARE
 from records.run import PRODUCER, RunInfo
 from records.units import NS_PER_S
 

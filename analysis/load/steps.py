@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from analysis.latency.seconds import LatencyBySecond
 from analysis.latency.timing import FROM_DUE
 from analysis.load.rates import by_second
-from records.arrivals import FIXED, max_shortfall
-from records.load import StepResult
-from records.rate_steps import RateStep, ends_s, judged_seconds
+from records.figures.load import StepResult
+from records.figures.step_judgement import StepCounts, StepJudgement, estimate_due, held_by_rate, judge, reconcile
+from records.loads.arrivals import FIXED, max_shortfall
+from records.loads.rate_steps import RateStep, ends_s, judged_seconds
 from records.run import PRODUCER, RunInfo, SearchedStep
-from records.step_judgement import StepCounts, StepJudgement, estimate_due, held_by_rate, judge, reconcile
 
 EVENTS = ("due", "sent", "acked", "received")
 

@@ -17,7 +17,7 @@ from analysis.load.steps import Asked, held_per_s, step_results
 from analysis.messages.accounting import count_owed
 from analysis.messages.part import Part
 from analysis.network.resources import cores_in_load
-from records.load import Blocked, Limit, StepResult, Throughput, WarmUpResult
+from records.figures.load import Blocked, Limit, StepResult, Throughput, WarmUpResult
 from records.units import NS_PER_MS
 
 

@@ -1,8 +1,8 @@
 """Finds the messages that were due but never sent, from the producers' schedules in run.json.
 
-Unsent messages have no events. Message ``n`` of a producer is slot ``n`` of its schedule (`records.send_schedule`), so
-the recorded messages show how many slots of a schedule were used. Users whose class declares no rate have no schedule,
-for example consumers that send replies. Runs on the driver, on few rows.
+Unsent messages have no events. Message ``n`` of a producer is slot ``n`` of its schedule
+(`records.loads.send_schedule`), so the recorded messages show how many slots of a schedule were used. Users whose class
+declares no rate have no schedule, for example consumers that send replies. Runs on the driver, on few rows.
 """
 
 from collections import Counter
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from records.arrivals import FIXED
-from records.rate_steps import RateStep, parse_steps
+from records.loads.arrivals import FIXED
+from records.loads.rate_steps import RateStep, parse_steps
+from records.loads.send_schedule import Schedule, producer_schedule, share
 from records.run import PRODUCER, RunInfo, UserInfo
-from records.schemas import CLIENTS_PER_PROCESS
-from records.send_schedule import Schedule, producer_schedule, share
+from records.tables.schemas import CLIENTS_PER_PROCESS
 from records.units import NS_PER_S
 
 GRACE_NS = NS_PER_S // 4

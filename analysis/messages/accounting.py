@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from analysis.messages.deliveries import unexpected, unknown_attempt
 from analysis.messages.outcomes import NOBODY
-from records.messages import KINDS, NOT_RECEIVED, KindCounts, Messages
-from records.results import ACCOUNTING
+from records.figures.messages import KINDS, NOT_RECEIVED, KindCounts, Messages
 from records.run import UserInfo
+from records.tables.results import ACCOUNTING
 
 BETWEEN = ("past_ttl", "past_ttl_unconfirmed")
 """Counts of messages past their time to live that were not found. `settled` decides their outcome."""

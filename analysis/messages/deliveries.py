@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from analysis.packed_keys import is_repeated
-from records.schemas import UNKNOWN
+from records.tables.schemas import UNKNOWN
 
 MESSAGE = ["producer", "seq"]
 """The key of a message."""

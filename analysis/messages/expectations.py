@@ -1,7 +1,7 @@
 """Derives which selectors match each message and when the message expires.
 
-Both follow from the run's settings and the message's number (`records.message_properties`), so events do not record
-them. The harness ensures that all messages to a destination have the same properties and time to live.
+Both follow from the run's settings and the message's number (`records.loads.message_properties`), so events do not
+record them. The harness ensures that all messages to a destination have the same properties and time to live.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -10,9 +10,9 @@ from functools import reduce
 
 import polars as pl
 
-from records.message_properties import NO_PROPERTIES, MessageProperties
+from records.loads.message_properties import NO_PROPERTIES, MessageProperties
+from records.loads.selectors import parse
 from records.run import RunInfo
-from records.selectors import parse
 from records.units import NS_PER_S
 
 

@@ -6,8 +6,8 @@ import polars as pl
 
 from analysis.messages.deliveries import MESSAGE
 from analysis.messages.outcomes import place_name
-from records.messages import LeftBehind
-from records.schemas import UNKNOWN
+from records.figures.messages import LeftBehind
+from records.tables.schemas import UNKNOWN
 
 UNSENT = "unsent"
 COPIES = ("recovered", "refused_yet_received")

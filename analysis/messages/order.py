@@ -16,8 +16,8 @@ import polars as pl
 from analysis.events.timeline import FaultSpan, last_begun
 from analysis.messages.deliveries import MESSAGE
 from analysis.packed_keys import PACKED, ROW, grouped, packed
-from records import merged_tables
-from records.parts import SEQS_PER_BLOCK
+from records.store.parts import SEQS_PER_BLOCK
+from records.tables import merged_tables
 
 STREAM = [*merged_tables.STREAM]
 """The key of an ordered stream: the messages of one producer at one consumer."""
@@ -42,7 +42,7 @@ def overtaken(firsts: pl.DataFrame, faults: Sequence[FaultSpan] = ()) -> pl.Data
 
 
 def summarized(overtaken: pl.DataFrame) -> pl.DataFrame:
-    """Return a few of the overtaken deliveries with the numbers of all, as `records.merged_tables.OVERTAKEN` says."""
+    """Return a few of the overtaken deliveries with the numbers of all: rows of `merged_tables.OVERTAKEN`."""
     alike = [*STREAM, "fault"]
     at_ns = pl.coalesce("due_ns", "received_ns")
     by_arrival = overtaken.sort("received_ns", "seq").with_columns(

@@ -18,10 +18,10 @@ from analysis.events.timeline import FaultSpan, Timeline
 from analysis.messages import deliveries, outcomes
 from analysis.messages.deliveries import MESSAGE, OUTCOME, messages
 from analysis.messages.expectations import Expectations
-from records.parts import PARTED
-from records.reader import OpenFile, ReadRows, open_below, read_files, read_part
 from records.run import ProcessInfo
-from records.seal import ChangedGroup
+from records.store.parts import PARTED
+from records.store.reader import OpenFile, ReadRows, open_below, read_files, read_part
+from records.store.seal import ChangedGroup
 from records.units import NS_PER_S
 
 

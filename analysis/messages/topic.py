@@ -12,10 +12,10 @@ from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_
 from analysis.messages import accounting, deliveries, examples, left_behind, order
 from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
 from analysis.messages.part import Part
-from records.merged_tables import BLOCKS, OVERTAKEN, OVERTAKEN_IN_OVERLAPS
-from records.messages import Destinations, FirstReceiptSpread
-from records.results import REORDERED
-from records.schemas import UNKNOWN
+from records.figures.messages import Destinations, FirstReceiptSpread
+from records.tables.merged_tables import BLOCKS, OVERTAKEN, OVERTAKEN_IN_OVERLAPS
+from records.tables.results import REORDERED
+from records.tables.schemas import UNKNOWN
 from records.units import NS_PER_MS, NS_PER_S
 
 

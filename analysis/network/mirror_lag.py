@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from analysis.events.timeline import FaultSpan
-from records.network import MirrorAtKill, MirrorMessages, MirrorResult, MirrorSeconds
+from records.figures.network import MirrorAtKill, MirrorMessages, MirrorResult, MirrorSeconds
 from records.units import NS_PER_S
 
 METRICS = ("mirror_events", "mirror_backlog")

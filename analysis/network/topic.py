@@ -13,7 +13,7 @@ from analysis.messages.deliveries import first
 from analysis.messages.part import Part
 from analysis.network.mirror_lag import METRICS, mirror_lag
 from analysis.network.resources import link_backlog, links, resources
-from records.latency import Regions
+from records.figures.latency import Regions
 from records.run import BrokerInfo
 
 ENDS = ("from_broker", "to_broker")

@@ -6,8 +6,8 @@ An aborted run never passes. If the figures of all events do not confirm the con
 from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.run.checks import value_at
-from records.abort import Abort
-from records.summary import AbortResult
+from records.figures.abort import Abort
+from records.figures.summary import AbortResult
 
 
 def aborted(aborts: Iterable[Abort], summary: Mapping[str, object]) -> list[AbortResult]:

@@ -5,8 +5,8 @@ A run whose premises do not hold did not test its question.
 
 from collections.abc import Iterable, Mapping
 
-from records.checks import LABELED, Check, label_of
-from records.summary import CheckResult
+from records.figures.checks import LABELED, Check, label_of
+from records.figures.summary import CheckResult
 
 
 def evaluate(checks: Iterable[Check], summary: Mapping[str, object]) -> list[CheckResult]:

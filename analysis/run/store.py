@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from records.errors import RunUnwritable, explained
+from records.figures.summary import Summary
 from records.files import remove_file, replace_whole
-from records.results import RESULT_TABLES
-from records.row_order import order
-from records.rundir import RunDirectory
-from records.summary import Summary
+from records.store.rundir import RunDirectory
+from records.tables.results import RESULT_TABLES
+from records.tables.row_order import order
 
 RESULT_FILE = "all.parquet"
 UNFINISHED = ".unfinished"
@@ -48,7 +48,7 @@ def write_results(
     ``written``: the folder with the tables that the parts wrote (`write_part`), which are moved from there.
     ``elsewhere``: tables that Spark wrote to another place.
 
-    The run does not count as analysed again until the results are listed (`records.digests`).
+    The run does not count as analysed again until the results are listed (`records.store.digests`).
 
     Raises RunUnwritable, and KeyError if a table is missing.
     """

@@ -15,12 +15,12 @@ from analysis.latency.timing import Clocks, doubtful_labels, doubtful_recovery, 
 from analysis.run.aborts import aborted
 from analysis.run.checks import evaluate, unmet
 from analysis.run.verdict import Evidence, FailedFault, judge
-from records.reader import event_files, open_below, read_files
+from records.figures.summary import SUMMARY_VERSION, Summary
 from records.run import Phases, ProcessInfo
-from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES
-from records.seal import NotAsSealed, Seal, read_seal
-from records.summary import SUMMARY_VERSION, Summary
+from records.store.reader import event_files, open_below, read_files
+from records.store.rundir import RunDirectory
+from records.store.seal import NotAsSealed, Seal, read_seal
+from records.tables.schemas import EVENT_TABLES
 from records.units import NS_PER_MS, NS_PER_S
 
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.run.aborts import failures, unconfirmed
-from records.abort import Abort
-from records.latency import Lag
-from records.messages import NOT_RECEIVED, Messages
-from records.percentiles import SHARES, values_needed
-from records.summary import AbortResult, CheckResult
+from records.figures.abort import Abort
+from records.figures.latency import Lag
+from records.figures.messages import NOT_RECEIVED, Messages
+from records.figures.percentiles import SHARES, values_needed
+from records.figures.summary import AbortResult, CheckResult
 
 ENDED = "ended"
 INTERRUPTED = "interrupted"

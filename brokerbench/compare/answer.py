@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from records.rundir import RunDirectory
-from records.summary import EXIT_STATUS
+from records.figures.summary import EXIT_STATUS
+from records.store.rundir import RunDirectory
 from reports.comparison.build import ComparisonInput
 from reports.comparison.comparison import Comparison
 from reports.comparison.confounders import confounder_lines

@@ -25,9 +25,9 @@ from brokerbench.interrupts import run_guarded
 from brokerbench.progress import RunTimes, UnderWay, duration_text, end_text, first_results, live_line
 from brokerbench.stored_runs import analyse
 from records.errors import UserError
-from records.percentiles import values_needed
+from records.figures.percentiles import values_needed
 from records.run import CONSUMER, PRODUCER
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from reports.comparison.confounders import Shape, confounding_differences
 from reports.comparison.metrics import Metric
 from reports.comparison.statistics import needed_blocks

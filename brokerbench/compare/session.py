@@ -18,7 +18,7 @@ from brokerbench.locustfiles import as_typed, locustfile_of
 from records.errors import RunUnreadable
 from records.option_roles import ARM_FIELDS
 from records.run import RunInfo
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from reports.comparison.statistics import needed_blocks
 
 SESSION_FILE = "session.json"

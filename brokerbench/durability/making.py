@@ -13,7 +13,7 @@ from brokerbench.durability.table import DECIDED, WITHOUT_LOSS, Round, round_num
 from brokerbench.interrupts import run_guarded
 from brokerbench.locustfiles import as_typed, locustfile_of
 from brokerbench.stored_runs import analyse
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from reports.parts.numbers import counted
 
 PrintLine = Callable[[str], None]

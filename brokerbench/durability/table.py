@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from brokerbench.durability.cells import DurabilityCell
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 
 KEPT, STRANDED, LOST, NOT_STARTED, UNKNOWN = "kept", "stranded", "lost", "did not start", "unknown"
 WITHOUT_LOSS = (KEPT, STRANDED)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from drivers.contract import DEFAULT_PRIORITY, EXPIRED_CAUSE, PLAIN, Destination, MessageHeaders
-from records.message_properties import Value
+from records.loads.message_properties import Value
 
 BROKER_PATH_PROPERTY = "bbBrokerPath"  # the renderers' name; a test keeps the two equal
 

@@ -32,9 +32,9 @@ from drivers.failover.reconnector import Reconnector
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.updated_uris import UpdatedUris
 from drivers.failover.uri import FailoverUri, ServerUri
-from records.connection_events import ConnectionEvent
+from records.store.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
 from records.units import MS_PER_S
-from records.writer import Recorder
 from topologies.model.endpoints import Credentials, Endpoint
 
 
@@ -47,10 +47,10 @@ class ReconnectingConnector(Connector, Protocol):
 class Client:
     """One client of a group, created unconnected.
 
-    ``number`` is its number in the run (records.schemas); ``brokers`` names the broker behind each ``host:port``. Only
-    durable subscriptions need a ``client_id``. Without it each connection has another id, so a broker that has not
-    noticed a loss yet does not reject the next connection. Raises DriverError for a URI with unknown brokers or with
-    options that the protocol cannot honor.
+    ``number`` is its number in the run (records.tables.schemas); ``brokers`` names the broker behind each
+    ``host:port``. Only durable subscriptions need a ``client_id``. Without it each connection has another id, so a
+    broker that has not noticed a loss yet does not reject the next connection. Raises DriverError for a URI with
+    unknown brokers or with options that the protocol cannot honor.
     """
 
     def __init__(

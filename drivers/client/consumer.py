@@ -15,8 +15,8 @@ from drivers.client.contract import Received
 from drivers.client.work import Work
 from drivers.contract import Delivery, Subscription
 from drivers.failover.client_connection import ClientConnection
-from records.identity import first_bytes, read
-from records.writer import Recorder
+from records.loads.identity import first_bytes, read
+from records.store.writer import Recorder
 
 NO_WORK = Work(0, 0)
 

@@ -8,8 +8,8 @@ Users and their session use only these classes. There are two implementations: `
 failover URI in Python; `drivers.jvm.client` leaves that to the broker's own Java client, with its loops in the JVM.
 Both record every attempt and every receipt, and report their work to a `LoadStatistics`.
 
-`Settled` and `Received` begin with the fields of the event table (records.schemas), in its order. So one value is
-recorded and passed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-2]`` the row of ``receipts``.
+`Settled` and `Received` begin with the fields of the event table (records.tables.schemas), in its order. So one value
+is recorded and passed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-2]`` the row of ``receipts``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +22,8 @@ from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri
-from records.send_schedule import Schedule
-from records.writer import Recorder
+from records.loads.send_schedule import Schedule
+from records.store.writer import Recorder
 from topologies.model.endpoints import Credentials
 
 
@@ -78,7 +78,7 @@ class Settled(NamedTuple):
 
 
 class Received(NamedTuple):
-    """One delivery, and its size. ``beginning``: the first bytes of a foreign message (`records.identity`)."""
+    """One delivery, and its size. ``beginning``: the first bytes of a foreign message (`records.loads.identity`)."""
 
     consumer: int
     subscription: str
@@ -125,7 +125,7 @@ class LoadControl(Protocol):
 class LoadStatistics(Protocol):
     """Counts what clients do: message by message, or in batches if the loops are not in Python.
 
-    Packed rows are numpy arrays (records.packing) of at least one row; their texts are numbers of the recorder.
+    Packed rows are numpy arrays (records.store.packing) of at least one row; their texts are numbers of the recorder.
     """
 
     def settled(self, settled: Settled) -> None:
@@ -205,7 +205,7 @@ class LoadProducer(ScheduledProducer, Protocol):
 
 
 class LoadClient(Protocol):
-    """One client of a group, created unconnected. ``number``: its number in the run (records.schemas)."""
+    """One client of a group, created unconnected. ``number``: its number in the run (records.tables.schemas)."""
 
     number: int
     group: str

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from drivers.contract import DEFAULT_PRIORITY, MessageHeaders
-from records.message_properties import NO_PROPERTIES, MessageProperties
+from records.loads.message_properties import NO_PROPERTIES, MessageProperties
 from records.units import MS_PER_S
 
 LOWEST, HIGHEST = 0, 9

@@ -6,7 +6,7 @@ The loop that keeps a schedule is `drivers.client.schedule_loop`.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from records.send_schedule import Schedule
+from records.loads.send_schedule import Schedule
 
 LEAD_NS = 350_000
 """A producer may be woken this long before its message is due, to create the message."""

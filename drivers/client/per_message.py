@@ -25,7 +25,7 @@ from drivers.client.contract import (
 from drivers.client.pacing import wait_until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome
-from records.writer import Recorder
+from records.store.writer import Recorder
 
 CLOSE_TIMEOUT_S = 5.0  # for outstanding messages when the producer ends
 log = logging.getLogger("brokerbench")

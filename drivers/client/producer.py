@@ -22,8 +22,8 @@ from drivers.client.pacing import wait_until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome, Outgoing
 from drivers.failover.client_connection import ClientConnection
-from records.identity import Identity, stamp
-from records.writer import Recorder
+from records.loads.identity import Identity, stamp
+from records.store.writer import Recorder
 
 
 class ClientAccess(Protocol):

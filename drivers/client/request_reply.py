@@ -16,7 +16,7 @@ from typing import Any
 from drivers.client.contract import ProducerSettings, Received, ScheduledSend
 from drivers.client.producer import ClientAccess, Producer, SendAttempt
 from drivers.contract import Delivery, Destination, DriverError, MessageHeaders, Outgoing
-from records.destination_pattern import replies_to
+from records.loads.destination_pattern import replies_to
 
 
 def replies_of(destination: Destination) -> Destination:

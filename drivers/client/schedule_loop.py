@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from drivers.client.backpressure import LONG_WRITE_NS, Readiness
 from drivers.client.contract import LoadControl, LoadStatistics, ProducerSettings, ScheduledSend
-from records.send_schedule import ClosedSchedule, Schedule
+from records.loads.send_schedule import ClosedSchedule, Schedule
 from records.units import NS_PER_S
 
 # Late messages per write: few enough to be equivalent to sending them one by one.

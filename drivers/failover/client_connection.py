@@ -12,7 +12,7 @@ from drivers.contract import (
     Transaction,
     Transacts,
 )
-from records.connection_events import Cause
+from records.tables.connection_events import Cause
 
 
 class ClientConnection:

@@ -28,7 +28,7 @@ from drivers.failover import reconnect_schedule as reconnect
 from drivers.failover.client_connection import ClientConnection
 from drivers.failover.updated_uris import UpdatedUris
 from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
-from records.connection_events import Cause, ConnectionEvent
+from records.tables.connection_events import Cause, ConnectionEvent
 from records.units import MS_PER_S
 
 PRIORITY_BACK = "a priority broker is back"

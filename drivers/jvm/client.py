@@ -23,9 +23,9 @@ from drivers.jvm.hub import ENDED, UNHEARD, JavaHub, JavaReply, Requests, hub
 from drivers.jvm.java_protocol import JavaProtocol
 from drivers.jvm.producer import JavaProducer
 from drivers.jvm.trust import DOUBTED, CertificateDoubts, failed_handshakes, untrusted_error
-from records.connection_events import Cause, ConnectionEvent
-from records.packing import NULL_INT32
-from records.writer import Recorder
+from records.store.packing import NULL_INT32
+from records.store.writer import Recorder
+from records.tables.connection_events import Cause, ConnectionEvent
 from topologies.model.endpoints import Credentials
 
 SUBSCRIBE_TIMEOUT_S = 60.0

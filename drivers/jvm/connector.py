@@ -12,7 +12,7 @@ from drivers.jvm.client import JavaClient
 from drivers.jvm.event_buffers import EventBuffers
 from drivers.jvm.hub import JavaHub
 from drivers.jvm.java_protocol import JavaProtocol
-from records.schemas import CLIENTS_PER_PROCESS
+from records.tables.schemas import CLIENTS_PER_PROCESS
 from topologies.model.trust import Trust
 
 SCHEMES = ("tcp", "ssl")

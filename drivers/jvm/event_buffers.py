@@ -18,9 +18,9 @@ import numpy as np
 from drivers.client.contract import LoadStatistics
 from drivers.contract import Outcome
 from drivers.jvm.hub import JavaHub
-from records.packing import packed_dtype
-from records.schemas import RECEIPTS, SENDS
-from records.writer import Recorder
+from records.store.packing import packed_dtype
+from records.store.writer import Recorder
+from records.tables.schemas import RECEIPTS, SENDS
 
 SEND_ROW, RECEIPT_ROW = packed_dtype(SENDS), packed_dtype(RECEIPTS)
 ROWS_AHEAD = 65_536  # in each of two buffers per table: several seconds of a load that Python cannot keep up with

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from drivers.client.contract import LoadControl, NoSenderError, ProducerSettings, ScheduledSend
 from drivers.contract import Destination, DriverError
 from drivers.jvm.hub import JavaReply
-from records.identity import Identity, stamp
-from records.send_schedule import ClosedSchedule, Schedule
+from records.loads.identity import Identity, stamp
+from records.loads.send_schedule import ClosedSchedule, Schedule
 
 AHEAD_NS = 3_000_000_000  # the JVM has due times this far ahead
 REFILL_S = 1.0

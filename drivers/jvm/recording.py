@@ -1,7 +1,7 @@
 """Records Java Flight Recorder in the JVM of this process: its Java clients in one run.
 
 The recorder writes below the run's folder. So a process that is killed leaves its recording there, except for the last
-second (records.recordings).
+second (records.store.recordings).
 """
 
 import logging
@@ -12,7 +12,7 @@ from typing import ClassVar
 import jpype
 
 from drivers.jvm import vm
-from records.recordings import CHUNKS, FOLDER, NAME, SETTINGS
+from records.store.recordings import CHUNKS, FOLDER, NAME, SETTINGS
 
 COMMANDS = "com.sun.management:type=DiagnosticCommand"
 log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from typing import Protocol
 from drivers.contract import ConnectFailed, Destination, Outcome, Outgoing, Refused, Subscription
 from drivers.memory.queues import MemoryDestinations, MemorySubscription, Stored, Waiting
 from records.errors import UserError
-from records.selectors import Selector, parse
+from records.loads.selectors import Selector, parse
 from records.units import NS_PER_S
 from topologies.model.endpoints import Credentials, Endpoint
 

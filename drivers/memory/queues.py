@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from drivers.contract import PLAIN, Destination, MessageHeaders, Refused, Subscription
-from records.selectors import Selector
+from records.loads.selectors import Selector
 from records.units import NS_PER_MS
 
 EXPIRED = "ExpiryQueue"  # as Artemis names it

@@ -18,8 +18,8 @@ from drivers.contract import Destination, DriverError
 from drivers.users.declared_settings import kind_of, names_taken_by, settings_of
 from drivers.users.fixed_settings import SettingsMeta
 from drivers.users.session import Session, session_of
-from records.client_steps import parse_client_steps
-from records.destination_pattern import expand_names, share_of
+from records.loads.client_steps import parse_client_steps
+from records.loads.destination_pattern import expand_names, share_of
 
 LOOK_EVERY_S = 1.0
 CONNECT_EVERY_S = 0.005
@@ -40,8 +40,8 @@ class BrokerUser(User, metaclass=SettingsMeta):
     number. Each user has a share of them: a producer sends to its share in rotation, a consumer subscribes to its
     share.
 
-    ``joins``: how many users of the class there are, in steps of the load, in the syntax of `records.client_steps`;
-    empty: all of them from before the load.
+    ``joins``: how many users of the class there are, in steps of the load, in the syntax of
+    `records.loads.client_steps`; empty: all of them from before the load.
     """
 
     abstract = True

@@ -1,7 +1,7 @@
 """Counts what ``--abort-on`` needs while a load runs: failed messages, and latencies of the load so far.
 
 They are counted as the analysis counts them: messages that were due since the counting began, in the buckets of
-`records.buckets`. One difference: repeated deliveries of a message are counted too.
+`records.figures.buckets`. One difference: repeated deliveries of a message are counted too.
 """
 
 from collections import Counter
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from drivers.users.live_latency import count_buckets
-from records.abort import FAILED, TIMED
-from records.buckets import bucket_of, value_ns
-from records.percentiles import LEAST_BEYOND, SHARES, quantiles_ns, rank_of
+from records.figures.abort import FAILED, TIMED
+from records.figures.buckets import bucket_of, value_ns
+from records.figures.percentiles import LEAST_BEYOND, SHARES, quantiles_ns, rank_of
 from records.units import NS_PER_MS
 
 RECEIVED, SETTLED = TIMED
@@ -111,7 +111,7 @@ class LiveFigures:
             self._counts[measure][bucket] += count
 
     def values(self) -> dict[str, float | None]:
-        """Return each of `records.abort.LIVE_FIGURES`; None for a figure that is not known yet."""
+        """Return each of `records.figures.abort.LIVE_FIGURES`; None for a figure that is not known yet."""
         values: dict[str, float | None] = {FAILED: self.failed}
         for measure, counts in self._counts.items():
             values |= {f"latency_ms.{measure}.{name}": value for name, value in _latency_ms(dict(counts))}

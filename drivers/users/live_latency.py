@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from records.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS, bucket_of
+from records.figures.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS, bucket_of
 from records.units import NS_PER_S
 
 KEPT_S = 6
 RECEIVED, UNTIMED, SETTLED, DUE = "received", "untimed", "settled", "due"
 
 Row = tuple[str, int, int, int]
-"""(kind, second since the counting began, bucket of `records.buckets`, count)"""
+"""(kind, second since the counting began, bucket of `records.figures.buckets`, count)"""
 
 
 def count_buckets(values_ns: Any) -> Counter[int]:
-    """Return the number of an array's integers in each bucket of `records.buckets`. Their magnitudes are below
+    """Return the number of an array's integers in each bucket of `records.figures.buckets`. Their magnitudes are below
     2**53."""
     magnitude = np.abs(values_ns)
     dropped_bits = np.maximum(np.frexp(magnitude.astype("float64"))[1] - LINEAR_BITS, 0)

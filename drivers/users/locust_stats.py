@@ -20,12 +20,12 @@ from drivers.contract import DriverError, Outcome
 from drivers.users.connection_losses import ConnectionLosses
 from drivers.users.live_figures import LiveFigures
 from drivers.users.live_latency import SETTLED, UNTIMED, LiveLatency, count_buckets
-from records.buckets import bucket_of
-from records.identity import shown
-from records.packing import NULL_INT64
-from records.schemas import UNKNOWN
+from records.figures.buckets import bucket_of
+from records.loads.identity import shown
+from records.store.packing import NULL_INT64
+from records.store.writer import Recorder
+from records.tables.schemas import UNKNOWN
 from records.units import NS_PER_MS
-from records.writer import Recorder
 
 GOOD = (Outcome.ACKED, Outcome.UNCONFIRMED)
 

@@ -25,11 +25,11 @@ from drivers.client.work import Work
 from drivers.contract import DEFAULT_PRIORITY, Destination, DriverError, Subscription
 from drivers.users.broker_user import LOOK_EVERY_S, BrokerUser
 from drivers.users.session import Go, Session
-from records.arrivals import CLOSED, FIXED
 from records.declared_types import fits, misfit, misfits
-from records.message_properties import MessageProperties, Values
-from records.rate_steps import parse_steps
-from records.send_schedule import ClosedSchedule, Schedule, producer_schedule, share
+from records.loads.arrivals import CLOSED, FIXED
+from records.loads.message_properties import MessageProperties, Values
+from records.loads.rate_steps import parse_steps
+from records.loads.send_schedule import ClosedSchedule, Schedule, producer_schedule, share
 
 
 class ProducerUser(BrokerUser):
@@ -38,8 +38,8 @@ class ProducerUser(BrokerUser):
     ``in_flight``: how many sends may wait for their confirmation. At this limit the next slot waits: it is sent late
     with its own due time, and counts as blocked. ``transaction_size``: how many messages arrive together or not at all;
     0: no transactions. ``rate_steps``: how the rate of one producer changes in the load, in the syntax of
-    `records.rate_steps`; empty: it does not change. ``awaits_replies``: the user's connection has a temporary queue,
-    from which it receives the replies.
+    `records.loads.rate_steps`; empty: it does not change. ``awaits_replies``: the user's connection has a temporary
+    queue, from which it receives the replies.
 
     The docstring below an attribute is its row in docs/scenarios.md. An attribute without one is set by the run.
     """

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from records.rate_steps import format_steps, parse_steps
-from records.send_schedule import Schedule, SteppedSchedule, producer_schedule
+from records.loads.rate_steps import format_steps, parse_steps
+from records.loads.send_schedule import Schedule, SteppedSchedule, producer_schedule
 
 
 class DescribedSchedule(NamedTuple):

@@ -25,11 +25,11 @@ from drivers.users.live_figures import LiveFigures
 from drivers.users.live_latency import LiveLatency
 from drivers.users.locust_stats import LocustStatistics
 from drivers.users.other_schedules import DescribedSchedule, described, schedule_of
-from records.rate_steps import RateStep
-from records.schemas import CLIENTS_PER_PROCESS
-from records.send_schedule import Schedule, SteppedSchedule
+from records.loads.rate_steps import RateStep
+from records.loads.send_schedule import Schedule, SteppedSchedule
+from records.store.writer import Recorder
+from records.tables.schemas import CLIENTS_PER_PROCESS
 from records.units import NS_PER_S
-from records.writer import Recorder
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 
@@ -113,12 +113,12 @@ class Tally:
     """Counts of the users of this process so far.
 
     ``settled``: sends with a final outcome; ``lag``: first attempts by the lateness that we caused, as a
-    bucket of `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that they
-    should have sent before producing stops; no event records these. ``failed_producers``: numbers of the producers
-    among them, whose schedules ended then. ``first_errors``: the first error of each of these classes. ``live``:
-    latencies of the warm-up, if it ends once they have settled, and of a load that searches for its highest rate or is
-    watched. ``figures``: of the whole load so far, if ``--abort-on`` needs them. ``losses``: losses of clients'
-    connections.
+    bucket of `records.figures.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages
+    that they should have sent before producing stops; no event records these. ``failed_producers``: numbers of the
+    producers among them, whose schedules ended then. ``first_errors``: the first error of each of these classes.
+    ``live``: latencies of the warm-up, if it ends once they have settled, and of a load that searches for its highest
+    rate or is watched. ``figures``: of the whole load so far, if ``--abort-on`` needs them. ``losses``: losses of
+    clients' connections.
     """
 
     sent: int = 0

@@ -19,7 +19,7 @@ from harness.options import user_settings
 from harness.run.load_generators import Equipment, process_info
 from records.errors import UserError, refuse_first
 from records.run import ProcessInfo
-from records.streams import Gathering
+from records.store.streams import Gathering
 
 EQUIP_TIMEOUT_S = 20.0
 CLOSE_TIMEOUT_S = 20.0

@@ -14,8 +14,8 @@ from drivers.protocols import Spoken
 from drivers.users.other_schedules import DescribedSchedule
 from drivers.users.session import Go, Network, RateChange, Session, Tally, Window
 from harness.run.load_generators import Equipment
-from records.rate_steps import format_steps, parse_steps
-from records.schemas import SCHEMA_VERSION
+from records.loads.rate_steps import format_steps, parse_steps
+from records.tables.schemas import SCHEMA_VERSION
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 

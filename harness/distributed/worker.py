@@ -28,8 +28,8 @@ from harness.run.load_generators import process_info, with_priority, with_record
 from harness.runner_calls import cut_short_by, guard_runner
 from records.errors import RunUnreadable
 from records.run import ProcessInfo
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from topologies.management.core_waits import CoreWaits
 from topologies.management.sampling import PERIOD_S, core_wait_rows, process_rows
 

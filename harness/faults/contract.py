@@ -2,7 +2,7 @@
 
 The file of a fault declares everything else about it: its syntax in ``--fault``, its description in docs/options.md,
 and its requirements on a runtime and a topology. Reports and the analysis identify a fault by its kind, from
-`records.faults.TRAITS`.
+`records.figures.faults.TRAITS`.
 """
 
 import math
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 from records.declared_types import misfits
-from records.faults import traits_of
+from records.figures.faults import traits_of
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import Runtime, RuntimeFailed

@@ -17,8 +17,8 @@ import psutil
 from drivers.client.contract import NO_STATISTICS, ClientConnector
 from drivers.contract import DriverError
 from drivers.failover.uri import FailoverUri
+from records.store.writer import Recorder
 from records.units import MS_PER_S, NS_PER_MS
-from records.writer import Recorder
 from topologies.management.contract import management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.link_traffic import TIMES, RoundTrip, round_trip

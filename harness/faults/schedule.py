@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from harness.faults.contract import Fault, Probe
 from harness.faults.join import absent_at_start
+from records.store.writer import Recorder
 from records.units import NS_PER_S
-from records.writer import Recorder
 from topologies.management.jolokia import ManagementFailed
 from topologies.runtimes.contract import Runtime, RuntimeFailed
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from records.digests import changed_after_analysis
-from records.rundir import RunDirectory
-from records.summary import SUMMARY_VERSION
+from records.figures.summary import SUMMARY_VERSION
+from records.store.digests import changed_after_analysis
+from records.store.rundir import RunDirectory
 
 SHOWN_AT_MOST = 100
 READ_AT_ONCE = 5

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 from drivers.users.live_latency import RECEIVED
 from harness.run.snapshot import FaultState, Snapshot
-from records.percentiles import quantiles_ns
+from records.figures.percentiles import quantiles_ns
 from records.units import NS_PER_MS, NS_PER_S
 
 KEPT_S = 120

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.run.snapshot import STALE_AFTER_S, UP, Snapshot
-from records.buckets import upper_ns
+from records.figures.buckets import upper_ns
 from records.units import NS_PER_MS, NS_PER_S
 from topologies.management.sampling import CounterReadings, Series
 

@@ -3,8 +3,8 @@
 import re
 
 from harness.checks import parse_number
-from records.abort import COUNTS, LIVE_FIGURES, SIGNS, AbortCondition
 from records.errors import UserError
+from records.figures.abort import COUNTS, LIVE_FIGURES, SIGNS, AbortCondition
 
 HOW = "write FIGURE > NUMBER, or FIGURE > NUMBER for 10s, such as 'latency_ms.due_to_received.p99 > 500 for 10s'"
 PARTS = re.compile(r"(?P<figure>[^\s<>=!~]+)\s*(?P<sign>[<>=!~]+)\s*(?P<number>[^\s<>=!~]+)(?:\s+(?P<rest>.*))?", re.S)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from drivers.users.locust_users import ProducerUser
 from harness.scenario import Scenario
 from records.errors import UserError
-from records.rate_steps import LEAST_PER_S, MOST_PER_S
+from records.loads.rate_steps import LEAST_PER_S, MOST_PER_S
 from topologies.model.spelling import nearest
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from drivers.users.locust_users import ProducerUser
 from harness.checks import require_due_times
 from harness.options.declarations import Options
-from records.abort import AbortCondition
-from records.arrivals import CLOSED
-from records.checks import Check
 from records.errors import UserError
-from records.figures import SCHEDULE
-from records.summary import FIGURES
+from records.figures.abort import AbortCondition
+from records.figures.checks import Check
+from records.figures.declaration import SCHEDULE
+from records.figures.summary import FIGURES
+from records.loads.arrivals import CLOSED
 
 Producers = Sequence[type[ProducerUser]]
 

@@ -20,11 +20,11 @@ from typing import Any, get_args, get_type_hints
 
 from drivers.client.connection_modes import CONNECTION_MODES, URIS
 from drivers.protocols import PROTOCOLS
-from records.arrivals import LOADS
-from records.client_steps import MOST_CLIENTS, ClientSteps
-from records.rate_search import SearchSettings
-from records.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, format_steps
-from records.run_store import StoreAddress
+from records.loads.arrivals import LOADS
+from records.loads.client_steps import MOST_CLIENTS, ClientSteps
+from records.loads.rate_search import SearchSettings
+from records.loads.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, format_steps
+from records.store.run_store import StoreAddress
 from topologies.catalogue.overlay import Overlay
 from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology

@@ -16,9 +16,9 @@ from harness.java_parts import java_client_versions
 from harness.options.declarations import Options
 from harness.options.topology_rules import reachability_warnings
 from harness.scenario import Scenario
-from records.arrivals import CLOSED
-from records.destination_pattern import PLACE
-from records.routes import Route
+from records.loads.arrivals import CLOSED
+from records.loads.destination_pattern import PLACE
+from records.loads.routes import Route
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impairment import Impairment

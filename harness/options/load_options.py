@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from harness.options.class_rates import parse_class_rates
 from harness.run.warm_up import AT_MOST_S
 from harness.scenario import SEARCH_AT_MOST_S, AddClients, Scenario, Search
-from records.client_steps import ClientSteps, parse_client_steps
 from records.errors import UserError, about
-from records.rate_search import SearchSettings, is_search, parse_search
-from records.rate_steps import LEAST_PER_S, RateStep, ends_s, parse_steps
+from records.loads.client_steps import ClientSteps, parse_client_steps
+from records.loads.rate_search import SearchSettings, is_search, parse_search
+from records.loads.rate_steps import LEAST_PER_S, RateStep, ends_s, parse_steps
 
 MARKS = (",", "@", "..")  # these distinguish steps from a single number
 

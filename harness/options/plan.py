@@ -45,12 +45,12 @@ from harness.options.user_rules import (
 from harness.options.user_settings import configure_users
 from harness.run.warm_up import AT_MOST_S
 from harness.scenario import Hold, Scenario
-from records.abort import AbortCondition
-from records.checks import Check
 from records.errors import UserError, about, refuse_first
-from records.figures import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
-from records.rate_steps import format_steps
-from records.routes import TOPIC, Copy, copies_of
+from records.figures.abort import AbortCondition
+from records.figures.checks import Check
+from records.figures.declaration import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
+from records.loads.rate_steps import format_steps
+from records.loads.routes import TOPIC, Copy, copies_of
 from records.run import CONSUMER, PRODUCER, RunInfo
 from topologies.model.impaired_links import with_all_proxied
 from topologies.model.paths import count_by_links

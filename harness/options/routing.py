@@ -10,7 +10,7 @@ from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import Options
-from records.routes import QUEUE, TOPIC, Copy, Route, copies_of, matching_copies
+from records.loads.routes import QUEUE, TOPIC, Copy, Route, copies_of, matching_copies
 from topologies.model.deliveries import ClientDestination, Dialect, is_pattern
 from topologies.model.deliveries import routes as routes_in
 from topologies.runtimes.capabilities import Capability, can

@@ -25,9 +25,9 @@ from harness.options.topology_rules import link_refusals
 from harness.options.user_protocols import protocols_of
 from harness.scenario import Scenario
 from records.analysis_command import is_uri, why_no_master
-from records.arrivals import CLOSED
 from records.errors import UserError, about, refuse_first, without_user_info
-from records.run_store import StoreAddress, missing_credentials
+from records.loads.arrivals import CLOSED
+from records.store.run_store import StoreAddress, missing_credentials
 from topologies.catalogue import lookup as catalogue
 from topologies.catalogue.overlay import Overlay, apply_overlay
 from topologies.catalogue.yaml_topology import is_file

@@ -20,7 +20,7 @@ from harness.options.declarations import Options
 from harness.options.routing import producer_consumer_pairs, require_understood
 from harness.scenario import Scenario
 from records.errors import UserError
-from records.routes import Copy, Route
+from records.loads.routes import Copy, Route
 from records.run import OUT_OF_REACH
 from topologies.catalogue.lookup import build, entries
 from topologies.catalogue.yaml_topology import place_of

@@ -14,15 +14,15 @@ from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import Options
 from harness.options.routing import producer_consumer_pairs
-from records.arrivals import CLOSED
 from records.errors import about
-from records.message_properties import MessageProperties
-from records.percentiles import values_needed
-from records.rate_search import AFTER_A_STEP_S
-from records.rate_steps import parse_steps
-from records.routes import Route
-from records.selectors import parse
-from records.step_judgement import P99
+from records.figures.percentiles import values_needed
+from records.figures.step_judgement import P99
+from records.loads.arrivals import CLOSED
+from records.loads.message_properties import MessageProperties
+from records.loads.rate_search import AFTER_A_STEP_S
+from records.loads.rate_steps import parse_steps
+from records.loads.routes import Route
+from records.loads.selectors import parse
 from records.units import MS_PER_S
 from topologies.model.topology import Topology
 

@@ -15,11 +15,11 @@ from drivers.users.fixed_settings import free_settings
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import OPTIONS, Bounds, Options
 from harness.scenario import Scenario
-from records.arrivals import LOADS
-from records.client_steps import MOST_CLIENTS, ClientSteps
 from records.errors import UserError
-from records.message_properties import MessageProperties, Values
-from records.rate_steps import LEAST_PER_S, MOST_PER_S, format_steps, parse_steps
+from records.loads.arrivals import LOADS
+from records.loads.client_steps import MOST_CLIENTS, ClientSteps
+from records.loads.message_properties import MessageProperties, Values
+from records.loads.rate_steps import LEAST_PER_S, MOST_PER_S, format_steps, parse_steps
 
 Setting = int | float | str | Mapping[str, Values] | Sequence[str] | None
 SOURCE = "source file"

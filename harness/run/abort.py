@@ -6,7 +6,7 @@ Pure: values and times in, conditions out.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from records.abort import Abort, AbortCondition
+from records.figures.abort import Abort, AbortCondition
 from records.units import NS_PER_S
 
 EVERY_NS = NS_PER_S

@@ -34,8 +34,8 @@ from harness.run.occupied import OwnQueues
 from harness.run.other_consumers import ALL_CLIENTS, OtherConsumers, OwnClients, sentence
 from harness.run.snapshot import UP
 from harness.run.watch import ManagedWatch, MemoryWatch, Watch
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.link_traffic import whole_run_rows

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 from drivers.contract import Browsed, Connector, Delivery, Destination, DriverError, Subscription
 from harness.run.watch import BrowsingConnector
-from records import identity
+from records.loads import identity
 from records.run import UserInfo
-from records.schemas import CANARY_PREFIX, UNKNOWN
-from records.writer import Recorder
+from records.store.writer import Recorder
+from records.tables.schemas import CANARY_PREFIX, UNKNOWN
 from topologies.management.contract import DurableSubscription
 from topologies.management.jolokia import ManagementFailed
 from topologies.model.endpoints import Credentials, Endpoint

@@ -18,8 +18,8 @@ from harness.run.record import RunRecord
 from harness.run.steering import AHEAD_S, ClientStepsWatch, RateSearch
 from harness.runner_calls import cut_short_by
 from records.run import WarmUp
+from records.store.writer import Recorder
 from records.units import NS_PER_S
-from records.writer import Recorder
 
 log = logging.getLogger("brokerbench")
 

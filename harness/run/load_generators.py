@@ -17,8 +17,8 @@ from drivers.users.session import Go, Network, RateChange, Session, Tally, Windo
 from drivers.users.stall_sampler import StallSampler
 from records.errors import about
 from records.run import ProcessInfo
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 
 
 @dataclass(frozen=True)

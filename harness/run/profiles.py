@@ -11,10 +11,10 @@ from drivers.contract import DriverError
 from drivers.jvm.compiler import Compiler
 from harness.java_parts import CLASSES, COMPILER
 from records.environment import for_java
-from records.profiles import JvmProfile, parse_profile, write_profiles
-from records.recordings import merge
+from records.figures.profiles import JvmProfile, parse_profile, write_profiles
 from records.run import Phases
-from records.rundir import RunDirectory
+from records.store.recordings import merge
+from records.store.rundir import RunDirectory
 from topologies.runtimes.distribution import DistributionUnavailable, cache_folder, ensure, pinned
 from topologies.runtimes.java import NoJava, find_java
 

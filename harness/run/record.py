@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from records.run import RunInfo
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 
 log = logging.getLogger("brokerbench")
 

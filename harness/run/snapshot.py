@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from drivers.users.session import Tally, Window
 from harness.run.abort import ConditionState
-from records.abort import Abort
+from records.figures.abort import Abort
 from records.units import NS_PER_S
 from topologies.management.sampling import CounterReadings, Series
 

@@ -3,8 +3,8 @@
 The search doubles the rate, then bisects. Each rate is tried for some seconds. In the rest after it, the backlog drains
 and the next rate is chosen. Steps of clients end after the first step that was not held.
 
-The analysis judges each step by the same rule (`records.step_judgement`), but from all events. If it comes to the
-opposite result, the step is unknown.
+The analysis judges each step by the same rule (`records.figures.step_judgement`), but from all events. If it comes to
+the opposite result, the step is unknown.
 """
 
 import logging
@@ -18,12 +18,12 @@ from drivers.users.live_latency import DUE, RECEIVED, UNTIMED
 from drivers.users.session import RateChange, Tally, Window
 from harness.options.plan import Plan
 from harness.run.record import RunRecord
-from records.arrivals import FIXED, max_shortfall
-from records.client_steps import ClientSteps
-from records.rate_search import AFTER_A_STEP_S, SearchSettings, make_pause_step
-from records.rate_steps import RateStep, ends_s, judged_seconds
+from records.figures.step_judgement import StepCounts, estimate_due, judge, p99_violation
+from records.loads.arrivals import FIXED, max_shortfall
+from records.loads.client_steps import ClientSteps
+from records.loads.rate_search import AFTER_A_STEP_S, SearchSettings, make_pause_step
+from records.loads.rate_steps import RateStep, ends_s, judged_seconds
 from records.run import SearchedStep
-from records.step_judgement import StepCounts, estimate_due, judge, p99_violation
 from records.units import MS_PER_S, NS_PER_S
 
 log = logging.getLogger("brokerbench")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from drivers.users.live_latency import RECEIVED, SETTLED, UNTIMED, LiveLatency
-from records.percentiles import quantiles_ns
+from records.figures.percentiles import quantiles_ns
 
 AT_LEAST_S = 5
 AT_MOST_S = 15.0
@@ -29,7 +29,7 @@ GRACE_S = 0.7
 HAS_SETTLED, NOT_SETTLED, NO_LATENCY = "settled", "not_settled", "no_latency"
 
 Seconds = Mapping[int, Mapping[int, int]]
-"""Second since the warm-up began -> bucket of `records.buckets` -> number of latencies."""
+"""Second since the warm-up began -> bucket of `records.figures.buckets` -> number of latencies."""
 
 
 def decision(live: LiveLatency, done_s: float, at_most_s: float = AT_MOST_S) -> str:

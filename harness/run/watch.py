@@ -13,8 +13,8 @@ from drivers.client.contract import ClientConnector
 from drivers.contract import Browsed, DriverError
 from drivers.protocols import connector_of
 from harness.memory_runtime import MemoryRuntime
+from records.store.writer import Recorder
 from records.units import NS_PER_MS
-from records.writer import Recorder
 from topologies.management.contract import DurableSubscription, QueuedMessage, management_of, queries_by_broker, serving
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.sampling import CounterReadings, Sampler, Series

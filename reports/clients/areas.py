@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from records.clients import BrokerAway, GroupBalance
+from records.figures.clients import BrokerAway, GroupBalance
 from records.run import RunInfo
 from records.units import NS_PER_S
 from reports.clients.moves import distribution_table, stays_table

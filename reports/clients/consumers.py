@@ -13,7 +13,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from records.clients import Consumers, Division
+from records.figures.clients import Consumers, Division
 from reports.clients.areas import named_brokers
 from reports.inputs import Results
 from reports.parts.numbers import counted, joined

@@ -6,8 +6,8 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.clients import Distribution, FaultMoves, GroupBalance, Rebalance
-from records.faults import FaultRecovery, traits_of
+from records.figures.clients import Distribution, FaultMoves, GroupBalance, Rebalance
+from records.figures.faults import FaultRecovery, traits_of
 from records.units import NS_PER_S
 from reports.parts.numbers import counted, joined, seconds_text, significant
 from reports.parts.values import Column, Columns, Table, columns_of, table_of

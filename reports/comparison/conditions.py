@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 
-from records.arrivals import FIXED
 from records.errors import UserError
+from records.loads.arrivals import FIXED
 from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, ArmField
 from records.run import BROKER_PRODUCTS, PRODUCER, RunInfo, UserInfo
 from reports.comparison.runs import AnalysedRun

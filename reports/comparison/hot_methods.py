@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from records.profiles import FEWEST_SAMPLES, JvmProfile, samples_by_activemq_method, samples_by_method
+from records.figures.profiles import FEWEST_SAMPLES, JvmProfile, samples_by_activemq_method, samples_by_method
 from reports.parts.values import Cell, Column, Table
 
 MOST_DIFFERENCES = 12

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from records.errors import UserError
-from records.figures import FAULTS, HIGHER, Declared
-from records.summary import FIGURES, Summary
+from records.figures.declaration import FAULTS, HIGHER, Declared
+from records.figures.summary import FIGURES, Summary
 from reports.parts.numbers import joined
 
 MOST_PRIMARY = 3

@@ -10,12 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from records.errors import UserError
-from records.percentiles import LEAST_BEYOND
-from records.profiles import JvmProfile, read_profiles
-from records.results import RESULT_TABLES
+from records.figures.percentiles import LEAST_BEYOND
+from records.figures.profiles import JvmProfile, read_profiles
+from records.figures.summary import Summary
 from records.run import RunInfo
-from records.rundir import RunDirectory
-from records.summary import Summary
+from records.store.rundir import RunDirectory
+from records.tables.results import RESULT_TABLES
 from reports.comparison.metrics import Metric
 from reports.inputs import read_summary, result_table
 from reports.parts.histogram import Histogram, select

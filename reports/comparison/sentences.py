@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
-from records.percentiles import LEAST_BEYOND
+from records.figures.percentiles import LEAST_BEYOND
 from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.conditions import COMMIT
@@ -19,7 +19,7 @@ LIMITS = {
     "link": "a link",
     "consumers": "the consumers",
 }
-"""Reasons for a rate that was not held, by their names in `records.load.OfferedRate`."""
+"""Reasons for a rate that was not held, by their names in `records.figures.load.OfferedRate`."""
 
 
 def answer(comparisons: Sequence[Comparison]) -> str:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from records.checks import labeled
-from records.latency import PERCENTILES, Latency
-from records.percentiles import SHARES
-from records.summary import Summary
+from records.figures.checks import labeled
+from records.figures.latency import PERCENTILES, Latency
+from records.figures.percentiles import SHARES
+from records.figures.summary import Summary
 from reports.latency.spectrum import NOTHING_RECEIVED, Curve, draw_spectrum, has_positive
 from reports.parts.style import chart
 from reports.parts.values import Cell, Chart, Column, Table

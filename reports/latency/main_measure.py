@@ -1,13 +1,13 @@
 """The latency that a report shows first: from due to received, or from sent to received after a closed load."""
 
-from records.latency import MEASURES
-from records.summary import Summary
+from records.figures.latency import MEASURES
+from records.figures.summary import Summary
 
 DUE, SENT = "due_to_received", "sent_to_received"
 
 
 def main_measure(summary: Summary) -> str:
-    """Return the measure of `records.latency.MEASURES` that charts and sentences are about."""
+    """Return the measure of `records.figures.latency.MEASURES` that charts and sentences are about."""
     measured = summary["latency_ms"]
     return SENT if DUE not in measured and SENT in measured else DUE
 

@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.latency import Latency, Regions
-from records.percentiles import values_needed
-from records.summary import Summary
+from records.figures.latency import Latency, Regions
+from records.figures.percentiles import values_needed
+from records.figures.summary import Summary
 from reports.latency.main_measure import DUE, main_measure, measure_text, start_clause
 from reports.load import held_step, step_name
 from reports.messages import owed_and_received

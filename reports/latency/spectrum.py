@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from records.latency import differs
-from records.percentiles import LEAST_BEYOND
-from records.summary import Summary
+from records.figures.latency import differs
+from records.figures.percentiles import LEAST_BEYOND
+from records.figures.summary import Summary
 from reports.latency.main_measure import DUE
 from reports.parts.histogram import Histogram, select
 from reports.parts.numbers import significant

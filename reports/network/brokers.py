@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.schemas import CANARY_PREFIX
+from records.tables.schemas import CANARY_PREFIX
 from records.units import NS_PER_S
 from reports.inputs import Results
 from reports.parts.over_time import (

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from records.network import MirrorAtKill, MirrorResult
+from records.figures.network import MirrorAtKill, MirrorResult
 from records.run import LinkInfo, RunInfo
 from records.units import NS_PER_MS
 from reports.network.brokers import by_second, of_kind

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.buckets import value_ns
-from records.percentiles import rank_of
+from records.figures.buckets import value_ns
+from records.figures.percentiles import rank_of
 from records.units import NS_PER_MS
 
 

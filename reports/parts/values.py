@@ -6,7 +6,7 @@ from functools import reduce
 from operator import getitem
 from typing import Any, get_type_hints
 
-from records.figures import declared
+from records.figures.declaration import declared
 from reports.parts.numbers import ABSENT
 
 Cell = str | int | float | None

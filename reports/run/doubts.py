@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from records.faults import FaultRecovery
-from records.load import WarmUpResult
-from records.messages import Messages
+from records.figures.faults import FaultRecovery
+from records.figures.load import WarmUpResult
+from records.figures.messages import Messages
+from records.figures.summary import Summary
 from records.run import RunInfo
-from records.summary import Summary
 from records.units import NS_PER_S
 from reports.latency.main_measure import DUE, main_measure
 from reports.network.brokers import of_kind

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from records.summary import AbortResult, CheckResult, Summary
+from records.figures.summary import AbortResult, CheckResult, Summary
 from reports.inputs import Results
 from reports.parts.formats import JUnitCase, JUnitSuite, junit_document, plain, table_lines
 from reports.parts.numbers import sentence

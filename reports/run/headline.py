@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from records.figures import declared, titles
-from records.latency import Latency
-from records.messages import Messages
+from records.figures.declaration import declared, titles
+from records.figures.latency import Latency
+from records.figures.messages import Messages
+from records.figures.summary import Summary
 from records.run import RunInfo
-from records.summary import Summary
 from reports.clients.consumers import shares_sentences
 from reports.clients.moves import moves_sentences
 from reports.faults import probable_cause, recovery_sentences, unplanned_sentences

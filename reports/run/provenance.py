@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from records.arrivals import CLOSED, FIXED, POISSON
+from records.figures.summary import Summary
+from records.loads.arrivals import CLOSED, FIXED, POISSON
 from records.run import RunInfo
-from records.summary import Summary
 from reports.parts.numbers import ABSENT, bytes_text, counted, seconds_text
 from reports.parts.values import Cell, Column, Table
 from reports.run.doubts import load_length_s, warm_up_length_s

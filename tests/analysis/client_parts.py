@@ -11,8 +11,8 @@ from analysis.clients.connections import connection_changes, connection_seconds,
 from analysis.clients.rebalance import EntryBrokers, GroupClients, Moves, Rebalancing, rebalance
 from analysis.events.timeline import FaultSpan, Timeline
 from analysis.tables import cast_columns, merged
-from records.clients import Rebalance
-from records.merged_tables import MERGED_TABLES
+from records.figures.clients import Rebalance
+from records.tables.merged_tables import MERGED_TABLES
 
 PARTS = 3
 

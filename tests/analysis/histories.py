@@ -5,7 +5,7 @@ Times are seconds from the start of a load of 40 s. The expected results are nex
 
 from collections.abc import Iterator
 
-from records.connection_events import Cause
+from records.tables.connection_events import Cause
 from tests.analysis.rows import LOAD_FROM_MS, MS, Row, connection
 
 LOAD_S = 40

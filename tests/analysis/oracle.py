@@ -2,8 +2,8 @@
 
 from collections import Counter, defaultdict
 
-from records.buckets import bucket_of
-from records.results import ACCOUNTING
+from records.figures.buckets import bucket_of
+from records.tables.results import ACCOUNTING
 from tests.analysis.rows import Row
 
 Key = tuple[str, str]  # destination, subscription

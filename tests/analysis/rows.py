@@ -12,9 +12,9 @@ import pyarrow as pa
 from analysis.events.timeline import Timeline
 from analysis.latency.seconds import OF_SPANS, LatencyBySecond, waits_of
 from analysis.messages.deliveries import OUTCOME
-from records.buckets import bucket_of
-from records.results import LATENCY, RATES
-from records.schemas import EVENT_TABLES, UNKNOWN
+from records.figures.buckets import bucket_of
+from records.tables.results import LATENCY, RATES
+from records.tables.schemas import EVENT_TABLES, UNKNOWN
 
 Row = dict[str, Any]
 MS = 1_000_000

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from analysis.jobs import analyse
+from records.figures.summary import Summary
 from records.run import Phases, ProcessInfo, RunInfo
-from records.rundir import RunDirectory
-from records.summary import Summary
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 
 MS, S = 1_000_000, 1_000_000_000
 LOAD_NS = 100 * S

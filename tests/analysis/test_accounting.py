@@ -15,9 +15,9 @@ from analysis.messages.accounting import COUNTS, added_up, count_reordered, coun
 from analysis.messages.deliveries import messages
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
 from analysis.messages.outcomes import NOBODY
-from records.messages import NOT_RECEIVED
+from records.figures.messages import NOT_RECEIVED
 from records.run import UserInfo
-from records.schemas import UNKNOWN
+from records.tables.schemas import UNKNOWN
 from tests.analysis import oracle
 from tests.analysis.rows import MS, QUEUE, TOPIC, Row, connection, frame, leftover, member, receipt, send, subscription
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from analysis.events.routes import Routes, unexplained
 from analysis.messages.expectations import Expectations, SentTo
-from records.message_properties import MessageProperties
-from records.routes import Copy, Route
+from records.loads.message_properties import MessageProperties
+from records.loads.routes import Copy, Route
 from tests.analysis.rows import Row, leftover, receipt, send, subscription
 from tests.analysis.test_accounting import counted
 

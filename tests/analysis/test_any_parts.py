@@ -13,12 +13,12 @@ from analysis.latency.topic import LatencyTopic
 from analysis.messages import order
 from analysis.messages.part import Part, RunFacts
 from analysis.messages.topic import MessagesTopic
-from records import parts
-from records.connection_events import ConnectionEvent
-from records.results import RESULT_TABLES
-from records.row_order import order as in_order
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store import parts
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
+from records.tables.results import RESULT_TABLES
+from records.tables.row_order import order as in_order
 from tests.analysis.rows import Row, connection
 from tests.analysis.runs import LOAD_NS, MS, S, healthy, make
 from tests.analysis.test_accounting import random_events

@@ -10,9 +10,9 @@ import pytest
 
 from analysis.latency.seconds import LatencyBySecond
 from analysis.load.client_steps import NO_STEPS, client_steps
-from records.clients import Connections
-from records.results import RESOURCES
+from records.figures.clients import Connections
 from records.run import Phases, RunInfo, SearchedStep
+from records.tables.results import RESOURCES
 from tests.analysis.rows import latency_by_second, latency_row, resource_row
 
 NS_PER_S = 1_000_000_000

@@ -15,9 +15,9 @@ from analysis.events.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
 from analysis.latency.figures import Spread
 from analysis.latency.histogram import buckets_of, durations, latency
 from analysis.messages.deliveries import deliveries, messages
-from records.buckets import bucket_of
+from records.figures.buckets import bucket_of
 from records.run import ClockReading, ProcessInfo
-from records.schemas import CLIENTS_PER_PROCESS
+from records.tables.schemas import CLIENTS_PER_PROCESS
 from tests.analysis.oracle import latency_counts
 from tests.analysis.rows import LOAD_FROM_MS, MS, TIMELINE, frame, receipt, send, table
 

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.clients.connections import connection_counts, harness_logins
 from analysis.events.timeline import NS_PER_S, FaultSpan
-from records.results import CONNECTIONS, RESOURCES
+from records.tables.results import CONNECTIONS, RESOURCES
 
 SECONDS = 20
 

@@ -12,8 +12,8 @@ from polars.testing import assert_frame_equal
 
 from analysis.clients.division import divided, received, with_subscribers
 from analysis.messages.deliveries import deliveries, messages
-from records.clients import Consumers
-from records.results import CONSUMERS
+from records.figures.clients import Consumers
+from records.tables.results import CONSUMERS
 from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription, table
 
 COLUMNS = ("destination", "subscription", "consumer", "broker", "messages", "selector")

@@ -7,9 +7,9 @@ import pytest
 
 from analysis.messages.accounting import COUNTS, expired_counts, settled
 from analysis.messages.expectations import Expectations, SentTo
-from records.message_properties import MessageProperties
+from records.loads.message_properties import MessageProperties
+from records.loads.selectors import parse
 from records.run import Phases, RunInfo, UserInfo
-from records.selectors import parse
 from tests.analysis.rows import MS, QUEUE, TOPIC, Row, frame, leftover, receipt, sample, send, subscription
 from tests.analysis.test_accounting import counted
 

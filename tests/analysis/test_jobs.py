@@ -14,19 +14,19 @@ from pyspark.sql import SparkSession
 
 from analysis.jobs import analyse, main
 from analysis.latency.timing import FIGURES
-from records.checks import Check
-from records.connection_events import ConnectionEvent
-from records.digests import changed_after_analysis
 from records.errors import RunUnreadable, RunUnwritable
+from records.figures.checks import Check
+from records.figures.summary import EXIT_STATUS, Summary
 from records.files import exclusive_lock
-from records.reader import seal
-from records.results import RESULT_TABLES
 from records.run import Phases
 from records.run_json import convert_to_type
-from records.rundir import RunDirectory
-from records.schemas import UNKNOWN
-from records.summary import EXIT_STATUS, Summary
-from records.writer import Recorder
+from records.store.digests import changed_after_analysis
+from records.store.reader import seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
+from records.tables.results import RESULT_TABLES
+from records.tables.schemas import UNKNOWN
 from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send
 
 pytestmark = pytest.mark.spark

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.messages.accounting import COUNTS, UNDELIVERED, kinds
-from records.messages import KINDS
+from records.figures.messages import KINDS
+from records.figures.summary import FIGURES
 from records.run import UserInfo
-from records.summary import FIGURES
 
 NAMES = {"queue": "queue://{}", "topic": "topic://{}", "durable_topic": "topic://durable.{}"}
 

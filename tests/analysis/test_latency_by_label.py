@@ -11,11 +11,11 @@ from analysis.events.run import TopicResults
 from analysis.latency.timing import Clocks, doubtful_labels
 from analysis.latency.topic import LatencyTopic
 from analysis.run.checks import evaluate, value_at
-from records import parts
-from records.checks import Check, label_of, labeled
-from records.latency import MOST_LABELS, labels_of
+from records.figures.checks import Check, label_of, labeled
+from records.figures.latency import MOST_LABELS, labels_of
 from records.run import UserInfo
-from records.writer import Recorder
+from records.store import parts
+from records.store.writer import Recorder
 from tests.analysis.runs import INFO, MS, due_of, make, quietly
 from tests.analysis.topics import results_of
 

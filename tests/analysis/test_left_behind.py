@@ -8,7 +8,7 @@ from analysis.messages import deliveries
 from analysis.messages import outcomes as message_outcomes
 from analysis.messages.deliveries import messages
 from analysis.messages.left_behind import left_behind, sort_by_count
-from records.schemas import UNKNOWN
+from records.tables.schemas import UNKNOWN
 from tests.analysis.rows import TOPIC, Row, frame, leftover, member, receipt, send, subscription
 
 

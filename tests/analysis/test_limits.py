@@ -9,9 +9,9 @@ import pytest
 
 from analysis.latency.seconds import LatencyBySecond
 from analysis.load.limits import NOTHING, limit
-from records.load import Limit, StepResult
-from records.results import CONSUMERS, RESOURCES
+from records.figures.load import Limit, StepResult
 from records.run import GroupInfo, RunInfo, UserInfo
+from records.tables.results import CONSUMERS, RESOURCES
 from tests.analysis.rows import latency_by_second, latency_row, resource_row
 
 NS_PER_S = 1_000_000_000

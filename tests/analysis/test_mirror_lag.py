@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from analysis.events.timeline import FaultSpan
 from analysis.network.mirror_lag import Sample, lag_of, mirror_lag
-from records.network import MirrorResult
-from records.schemas import SAMPLES
+from records.figures.network import MirrorResult
+from records.tables.schemas import SAMPLES
 
 S, MS_PER_S = 1_000_000_000, 1_000
 LOAD_NS = 50 * S

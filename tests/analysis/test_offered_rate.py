@@ -15,8 +15,8 @@ from analysis.latency.seconds import LatencyBySecond
 from analysis.load.flow import Deliveries
 from analysis.load.offered_rate import Judged, Tables, offered_rate
 from analysis.load.unsent import EndedEarly, Unsent
-from records.results import CONSUMERS, RESOURCES
 from records.run import Phases, RunInfo, UserInfo, WarmUp
+from records.tables.results import CONSUMERS, RESOURCES
 from tests.analysis.rows import latency_by_second, latency_row, rates_table, resource_row
 
 S, MS = 1_000_000_000, 1_000_000

@@ -13,8 +13,8 @@ from analysis.faults import outages
 from analysis.messages.deliveries import deliveries, first, messages
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations, SentTo
 from analysis.messages.outcomes import absences, expected, leftover_places, message_outcomes
-from records.faults import back_ns
-from records.message_properties import MessageProperties
+from records.figures.faults import back_ns
+from records.loads.message_properties import MessageProperties
 from tests.analysis import outage_oracle
 from tests.analysis.rows import (
     LOAD_FROM_MS,

@@ -19,9 +19,11 @@ from analysis.messages import order
 from analysis.messages.part import Part
 from analysis.pipeline import RunLocations
 from analysis.tables import CELLS, Merged, MergedRows, add_up, merged, packed
-from records import merged_tables
 from records.errors import RunUnwritable
-from records.merged_tables import (
+from records.figures.percentiles import SHARES, quantiles_ns
+from records.store.parts import SEQS_PER_BLOCK
+from records.tables import merged_tables
+from records.tables.merged_tables import (
     BLOCKS,
     DISTRIBUTION_TYPE,
     MERGED_TABLES,
@@ -29,9 +31,7 @@ from records.merged_tables import (
     OVERTAKEN_IN_OVERLAPS,
     MergedTable,
 )
-from records.parts import SEQS_PER_BLOCK
-from records.percentiles import SHARES, quantiles_ns
-from records.results import RESULT_TABLES
+from records.tables.results import RESULT_TABLES
 from tests.analysis.runs import due_of, make, receive, send
 from tests.analysis.topics import facts_of, merged_here, ordered
 
@@ -82,7 +82,7 @@ def expected(name: str) -> list[tuple[object, ...]]:
 
 
 def expected_result(name: str) -> list[tuple[object, ...]]:
-    """Compute figures of distributions from the buckets in plain Python, like `records.percentiles`."""
+    """Compute figures of distributions from the buckets in plain Python, like `records.figures.percentiles`."""
     table = MERGED_TABLES[name]
     if name in (BLOCKS, OVERTAKEN, OVERTAKEN_IN_OVERLAPS):
         return in_order(ordered({each: random_rows_of_all_parts(each) for each in (name, BLOCKS)})[name])

@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 from analysis.latency.figures import Spread
 from analysis.run.topic import missing_rows
 from harness.checks import no_message_withheld
-from records.checks import Check
-from records.connection_events import ConnectionEvent
-from records.reader import seal
+from records.figures.checks import Check
+from records.figures.summary import Summary
 from records.run import ProcessInfo, UserInfo
-from records.rundir import RunDirectory
-from records.schemas import UNKNOWN
-from records.summary import Summary
-from records.writer import Recorder
+from records.store.reader import seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
+from records.tables.schemas import UNKNOWN
 from reports.run.headline import answer, headline
 from tests.analysis.rows import TOPIC
 from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from analysis.clients.balance import evenness
 from analysis.clients.rebalance import SETTLED_AFTER_NS, EntryBrokers, settled_ns
 from analysis.events.timeline import FaultSpan
-from records.clients import Distribution, Rebalance
-from records.results import STAYS
+from records.figures.clients import Distribution, Rebalance
 from records.run import BrokerInfo, GroupInfo
+from records.tables.results import STAYS
 from tests.analysis import rebalance_oracle, stay_oracle
 from tests.analysis.client_parts import as_stays, distribution_of, flaps_of, moves_of, rebalance_of_stays
 from tests.analysis.histories import LOAD_BEGAN_NS, LOAD_ENDED_NS, LOAD_S, all_rows

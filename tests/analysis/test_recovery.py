@@ -9,8 +9,8 @@ from analysis.events.timeline import FaultSpan
 from analysis.faults.disturbance import Backlog, TimeToNormal
 from analysis.faults.recovery import AfterFault, FaultMessageCounts, recovery, spread
 from analysis.run.checks import unmet
-from records.checks import Check
-from records.results import OUTAGES
+from records.figures.checks import Check
+from records.tables.results import OUTAGES
 from reports.faults import outage_rows
 
 MS, S = 1_000_000, 1_000_000_000

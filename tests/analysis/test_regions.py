@@ -5,9 +5,9 @@ import pytest
 
 from analysis.network.topic import by_region, latency_by_region
 from analysis.tables import MergedRows
-from records.latency import Regions
-from records.merged_tables import LATENCY_FIGURES
+from records.figures.latency import Regions
 from records.run import BrokerInfo
+from records.tables.merged_tables import LATENCY_FIGURES
 from tests.analysis.rows import latency_row, latency_table
 from tests.analysis.topics import merged_here
 

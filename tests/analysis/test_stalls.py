@@ -13,11 +13,11 @@ from analysis.events.stalls import Stalls, stall_rows, with_own_waits, with_read
 from analysis.events.stalls import stalls as of_rows
 from analysis.latency.histogram import durations
 from analysis.messages.deliveries import deliveries, messages
-from records.reader import read_events, seal
 from records.run import ProcessInfo, RunInfo
-from records.rundir import RunDirectory
-from records.schemas import CLIENTS_PER_PROCESS
-from records.writer import Recorder
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.schemas import CLIENTS_PER_PROCESS
 from tests.analysis import runs
 from tests.analysis.rows import MS, Row, frame, receipt, send, stall, table
 from tests.analysis.runs import INFO, Plant, due_of, make, quietly

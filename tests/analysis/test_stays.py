@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from analysis.clients.stays import group_sizes, stays_of
 from analysis.events.run import as_table
-from records.connection_events import Cause
-from records.results import STAYS
+from records.tables.connection_events import Cause
+from records.tables.results import STAYS
 from tests.analysis import stay_oracle
 from tests.analysis.histories import LOAD_BEGAN_NS, LOAD_ENDED_NS, LOAD_S, all_rows
 from tests.analysis.rows import MS, Row, connection, frame, member

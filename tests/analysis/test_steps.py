@@ -7,10 +7,10 @@ import pytest
 
 from analysis.latency.seconds import LatencyBySecond
 from analysis.load.steps import Asked, held_per_s, step_results
-from records.load import StepResult
-from records.rate_steps import parse_steps
-from records.results import RATES
+from records.figures.load import StepResult
+from records.loads.rate_steps import parse_steps
 from records.run import SearchedStep
+from records.tables.results import RATES
 from tests.analysis.rows import latency_by_second, latency_row, rates_table
 
 STEPS = parse_steps("100,200@10s")

@@ -13,16 +13,16 @@ from pyspark.sql import SparkSession
 from analysis import event_files, jobs
 from analysis.event_files import ReceivedFiles
 from analysis.stored_run import usable_uri
-from records import sealed_files
-from records.digests import changed_after_analysis
 from records.errors import UserError
-from records.parts import PARTED, SEQS_PER_BLOCK
-from records.reader import event_files as event_file_names
-from records.reader import open_below, read_part, seal
-from records.results import RESULT_TABLES, WRITTEN_BY_PARTS, added_up
-from records.row_order import order
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store import sealed_files
+from records.store.digests import changed_after_analysis
+from records.store.parts import PARTED, SEQS_PER_BLOCK
+from records.store.reader import event_files as event_file_names
+from records.store.reader import open_below, read_part, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.results import RESULT_TABLES, WRITTEN_BY_PARTS, added_up
+from records.tables.row_order import order
 from tests.analysis.runs import due_of, make, quietly, receive, send
 
 ODD_NAME = "a run*[1]{2} of ä#5%20"
@@ -40,8 +40,8 @@ def in_many_blocks(recorder: Recorder) -> None:
 
 def sealed(parent: Path, parts: int, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
     """Create a sealed run with this number of parts in its files and analysis."""
-    for module in ("records.reader", "analysis.jobs"):
-        monkeypatch.setattr(f"{module}.parts_{'for' if module == 'records.reader' else 'of'}", lambda _: parts)
+    for module in ("records.store.reader", "analysis.jobs"):
+        monkeypatch.setattr(f"{module}.parts_{'for' if module == 'records.store.reader' else 'of'}", lambda _: parts)
     directory = make(parent, in_many_blocks)
     seal(directory)
     return directory

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.events.timeline import FaultSpan
 from analysis.faults.survival import Survival, at_risk, by_second, by_sequence, survivals
 from analysis.tables import merged
-from records.merged_tables import MERGED_TABLES
+from records.tables.merged_tables import MERGED_TABLES
 
 MS, S = 1_000_000, 1_000_000_000
 BEGAN_NS = 10 * S

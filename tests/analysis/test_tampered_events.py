@@ -18,15 +18,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.run.topic import missing_rows
-from records.checks import Check
 from records.errors import RunUnreadable
-from records.reader import seal
+from records.figures.checks import Check
+from records.figures.summary import Summary
 from records.run import ProcessInfo, UserInfo
-from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES, UNSEALED_VERSION
-from records.seal import read_seal, seal_run_again, sealed_file, write_seal
-from records.summary import Summary
-from records.writer import Recorder
+from records.store.reader import seal
+from records.store.rundir import RunDirectory
+from records.store.seal import read_seal, seal_run_again, sealed_file, write_seal
+from records.store.writer import Recorder
+from records.tables.schemas import EVENT_TABLES, UNSEALED_VERSION
 from tests.analysis.runs import INFO, LOAD_NS, MS, S, due_of, receive, send
 from tests.analysis.topics import results_of
 

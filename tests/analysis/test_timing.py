@@ -17,9 +17,9 @@ from analysis.latency.timing import (
     judge_timing,
     metric,
 )
-from records.faults import Outages, OutageSpread
-from records.latency import Latency, Regions, Timing, differs, tolerance_ms
-from records.summary import FIGURES as ALL_FIGURES
+from records.figures.faults import Outages, OutageSpread
+from records.figures.latency import Latency, Regions, Timing, differs, tolerance_ms
+from records.figures.summary import FIGURES as ALL_FIGURES
 
 NO_CLOCKS = Clocks()
 milliseconds = st.floats(-1e6, 1e6)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from records.connection_events import ConnectionEvent
-from records.faults import Unplanned
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.figures.faults import Unplanned
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
 from reports.faults import unplanned_sentences
 from tests.analysis.runs import LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.load.unsent import Unsent, sent_by_producer, sentences, unsent
-from records.rate_steps import RateStep, format_steps
+from records.loads.rate_steps import RateStep, format_steps
+from records.loads.send_schedule import Schedule, SteppedSchedule, random_phase_ns
 from records.run import Phases, ProcessInfo, RunInfo, UserInfo
-from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns
 
 S = 1_000_000_000
 WARM_UP_NS, LOAD_NS, LOAD_S = 497 * S, 500 * S, 20

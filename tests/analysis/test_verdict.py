@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from analysis.run.aborts import aborted
 from analysis.run.checks import evaluate, value_at
 from analysis.run.verdict import Evidence, FailedFault, judge
-from records.abort import Abort, AbortCondition
-from records.buckets import bucket_of
-from records.checks import Check
-from records.latency import Lag
-from records.messages import Messages
-from records.percentiles import quantiles_ns
-from records.summary import CheckResult
+from records.figures.abort import Abort, AbortCondition
+from records.figures.buckets import bucket_of
+from records.figures.checks import Check
+from records.figures.latency import Lag
+from records.figures.messages import Messages
+from records.figures.percentiles import quantiles_ns
+from records.figures.summary import CheckResult
 
 NOTHING = dict.fromkeys(Messages.__annotations__, 0)
 ON_TIME = Lag(p50=0.1, p99=9.9, p99_9=20.0, max=30.0, blocked_slots=0)

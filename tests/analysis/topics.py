@@ -10,10 +10,10 @@ from analysis.jobs import TOPICS, conclude
 from analysis.messages import order
 from analysis.messages.part import Part, RunFacts
 from analysis.tables import TABLE, Merged, MergedRows, figures_of, packed
-from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, OVERTAKEN, OVERTAKEN_IN_OVERLAPS, STREAM
-from records.reader import inspect, seal
-from records.results import WRITTEN_BY_PARTS, added_up
-from records.rundir import RunDirectory
+from records.store.reader import inspect, seal
+from records.store.rundir import RunDirectory
+from records.tables.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, OVERTAKEN, OVERTAKEN_IN_OVERLAPS, STREAM
+from records.tables.results import WRITTEN_BY_PARTS, added_up
 
 
 def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> TopicResults:

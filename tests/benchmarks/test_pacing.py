@@ -19,10 +19,10 @@ from benchmarks.pacing import (
     row,
 )
 from harness.options.declarations import NORMAL, REALTIME
-from records.reader import seal
 from records.run import Phases, RunInfo
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.reader import seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 
 MS, S = 1_000_000, 1_000_000_000
 RUN = PacedRun("stomp", "2000", NORMAL, 10)

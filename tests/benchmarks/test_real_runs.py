@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.real_runs import make_run, opened
 from records.run import RunInfo
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 
 
 def recorded(folder: Path, run: str) -> None:

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from brokerbench.cli import main
 from records.run import RunInfo
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from reports.comparison.metrics import PRIMARY
 from tests.reports.comparison.planted import Planted, noisy, write_blocks, write_planted
 

@@ -22,7 +22,7 @@ from brokerbench.compare.session import (
 )
 from brokerbench.progress import RunTimes
 from records.run import RunInfo
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 
 ASKED = ComparisonRequest("steady", "mesh,tree", (), 3, "10s", None, (), Path("runs"))
 

@@ -11,9 +11,9 @@ import pytest
 from brokerbench import stored_runs
 from harness.run import jobs
 from records.errors import RunUnwritable, UserError
+from records.figures.summary import EXIT_STATUS
 from records.run import RunInfo
-from records.rundir import RunDirectory
-from records.summary import EXIT_STATUS
+from records.store.rundir import RunDirectory
 
 WRITES_A_VERDICT = """
 import json, pathlib, sys

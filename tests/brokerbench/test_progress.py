@@ -6,7 +6,7 @@ import time
 from datetime import datetime
 
 from brokerbench.progress import CLEAR, RunTimes, UnderWay, end_text, first_results, live_line
-from records.abort import Abort, AbortCondition
+from records.figures.abort import Abort, AbortCondition
 from records.run import ProcessInfo, RunInfo
 
 NOW = datetime(2026, 11, 28, 13, 40)

@@ -7,7 +7,7 @@ import pytest
 from brokerbench.stored_runs import analyse, find_run, latest
 from records.errors import RunUnreadable
 from records.run import RunInfo
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 
 
 def make_run(folder: Path) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.locust_run import LocustRun, nothing_left
 from tests.support.own_engine import OwnEngine, own_engine
 from topologies.catalogue.lookup import build

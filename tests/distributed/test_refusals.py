@@ -20,7 +20,7 @@ from harness.distributed.messages import build_id
 from harness.options.user_settings import own_settings, settings
 from harness.run.load_generators import Equipment
 from records.errors import UserError
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.locust_run import make_run
 from topologies.model.endpoints import Credentials
 

@@ -23,8 +23,8 @@ from drivers.failover.client_connection import ClientConnection
 from drivers.failover.uri import FailoverUri, ServerUri
 from drivers.jvm.hub import OnEvent
 from drivers.stomp.connector import STOMP_OPTIONS
-from records.connection_events import ConnectionEvent
-from records.writer import Recorder
+from records.store.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
 from topologies.model.endpoints import Credentials, Endpoint
 
 RUN = 7

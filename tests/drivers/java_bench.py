@@ -11,10 +11,10 @@ from drivers.contract import Destination, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.jvm.client import JavaClient
 from drivers.protocols import connector_of
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.send_schedule import Schedule
-from records.writer import Recorder
+from records.loads.send_schedule import Schedule
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from tests.drivers.doubles import Control
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue

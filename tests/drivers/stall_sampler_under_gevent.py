@@ -11,9 +11,9 @@ from gevent import monkey
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
 from drivers.users.stall_sampler import LEAST_STALL_NS, PERIOD_NS, StallSampler
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 
 MS = 1_000_000
 BLOCK_NS = 80 * MS

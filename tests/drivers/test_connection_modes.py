@@ -17,8 +17,8 @@ from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
-from records.send_schedule import ClosedSchedule
-from records.writer import Recorder
+from records.loads.send_schedule import ClosedSchedule
+from records.store.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, Control, KeepingRecorder, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")

@@ -10,7 +10,7 @@ from drivers.client.work import Work
 from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
-from records.identity import Identity, stamp
+from records.loads.identity import Identity, stamp
 from tests.drivers.doubles import (
     BENCH,
     RUN,

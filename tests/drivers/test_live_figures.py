@@ -11,13 +11,13 @@ from analysis.latency.figures import Spread
 from drivers.users.live_figures import LiveFigures
 from drivers.users.other_schedules import described, schedule_of
 from harness.distributed import messages
-from records.abort import LIVE_FIGURES
-from records.arrivals import ARRIVALS
-from records.buckets import bucket_of, value_ns
-from records.percentiles import SHARES, quantiles_ns
-from records.rate_steps import parse_steps
-from records.send_schedule import producer_schedule
-from records.summary import FIGURES
+from records.figures.abort import LIVE_FIGURES
+from records.figures.buckets import bucket_of, value_ns
+from records.figures.percentiles import SHARES, quantiles_ns
+from records.figures.summary import FIGURES
+from records.loads.arrivals import ARRIVALS
+from records.loads.rate_steps import parse_steps
+from records.loads.send_schedule import producer_schedule
 
 MS = 1_000_000
 Latencies = st.lists(st.integers(-5 * MS, 90_000 * MS), max_size=60)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.users.live_latency import SETTLED, LiveLatency, count_buckets
-from records.buckets import bucket_of
+from records.figures.buckets import bucket_of
 from records.units import NS_PER_S
 
 LATENCIES = st.integers(-(2**53) + 1, 2**53 - 1)

@@ -14,12 +14,12 @@ from locust.stats import RequestStats
 from drivers.users.live_figures import LiveFigures
 from drivers.users.live_latency import LiveLatency
 from drivers.users.locust_stats import LocustStatistics, log_many
-from records.buckets import bucket_of
-from records.packing import NULL_INT32, NULL_INT64, packed_dtype
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.schemas import RECEIPTS, SENDS
-from records.writer import Recorder
+from records.figures.buckets import bucket_of
+from records.store.packing import NULL_INT32, NULL_INT64, packed_dtype
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.schemas import RECEIPTS, SENDS
 
 MS = 1_000_000
 

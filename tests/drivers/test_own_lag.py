@@ -11,7 +11,7 @@ from drivers.client.producer import Producer
 from drivers.contract import Destination, Outgoing
 from drivers.memory.connector import MemoryConnection, MemoryConnector
 from drivers.memory.network import MemoryNetwork
-from records.send_schedule import Schedule
+from records.loads.send_schedule import Schedule
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, SendRow, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.client.pacing import LEAD_NS, wait_until_due
-from records.rate_steps import RateStep, ends_s
-from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns, share
+from records.loads.rate_steps import RateStep, ends_s
+from records.loads.send_schedule import Schedule, SteppedSchedule, random_phase_ns, share
 from records.units import NS_PER_S
 
 RATES = st.floats(0.01, 100_000, allow_nan=False)

@@ -12,8 +12,8 @@ from drivers.client.message_settings import MessageSettings
 from drivers.client.producer import Producer
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
 from drivers.failover.client_connection import ClientConnection
-from records.identity import Identity, read
-from records.message_properties import MessageProperties
+from records.loads.identity import Identity, read
+from records.loads.message_properties import MessageProperties
 from tests.drivers.doubles import (
     RUN,
     BatchingConnection,

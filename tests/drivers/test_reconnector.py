@@ -18,7 +18,7 @@ from drivers.failover.reconnector import (
     warning_pass_count,
 )
 from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
-from records.connection_events import Cause, ConnectionEvent
+from records.tables.connection_events import Cause, ConnectionEvent
 from tests.drivers.doubles import UnconnectedClient, stomp_uri
 
 URI = FailoverUri.parse(stomp_uri("ab"))

@@ -12,7 +12,7 @@ from drivers.client.request_reply import replies_of
 from drivers.contract import Delivery, Destination, DriverError, Outgoing, Subscription
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
-from records.identity import Identity, stamp
+from records.loads.identity import Identity, stamp
 from tests.drivers.doubles import (
     BENCH,
     RUN,

@@ -15,10 +15,10 @@ from drivers.failover.uri import FailoverUri
 from drivers.jvm import vm
 from drivers.protocols import connector_of
 from harness.java_parts import find_java_parts
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.send_schedule import Schedule
-from records.writer import Recorder
+from records.loads.send_schedule import Schedule
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from tests.drivers.doubles import Control
 from tests.drivers.java_bench import RUN
 from tests.support.loads import address_of

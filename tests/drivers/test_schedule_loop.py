@@ -11,7 +11,7 @@ from drivers.client.producer import Producer
 from drivers.contract import Destination, Outgoing
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import Member, MemoryNetwork
-from records.send_schedule import ClosedSchedule, Schedule
+from records.loads.send_schedule import ClosedSchedule, Schedule
 from records.units import NS_PER_S
 from tests.drivers.doubles import BENCH, RUN, Control, KeepingRecorder, client_of, eventually, memory_uri
 

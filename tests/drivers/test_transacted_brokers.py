@@ -14,7 +14,7 @@ from drivers.client.transacted_producer import TransactedProducer
 from drivers.contract import Outcome, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.protocols import connector_of
-from records.writer import Recorder
+from records.store.writer import Recorder
 from tests.drivers.conformance.stages import BROKER, RUN, queue
 from tests.drivers.doubles import KeepingRecorder, eventually
 from tests.support.relay import Relay

@@ -18,7 +18,7 @@ from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
 from drivers.users.session import Go, Network, Session, Window, attach, detach
-from records.writer import Recorder
+from records.store.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, eventually, memory_uri
 
 PRODUCERS, CONSUMERS, MESSAGES = 3, 2, 60

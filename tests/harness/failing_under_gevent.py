@@ -20,7 +20,7 @@ from harness.options.run_options import read
 from harness.run.controller import RunController
 from harness.run.drain import STUCK_AFTER_S
 from harness.run.load_generators import LocalLoadGenerator
-from records.reader import read_events, seal
+from records.store.reader import read_events, seal
 from tests.drivers.doubles import eventually
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from harness.options.abort_conditions import parse_abort_conditions
 from harness.run.abort import AbortWatch
-from records.abort import COUNTS, LIVE_FIGURES, SIGNS, Abort, AbortCondition
 from records.errors import UserError
+from records.figures.abort import COUNTS, LIVE_FIGURES, SIGNS, Abort, AbortCondition
 
 P99 = "latency_ms.due_to_received.p99"
 FAILED = "messages.failed"

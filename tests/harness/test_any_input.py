@@ -28,7 +28,7 @@ from harness.options.arguments import add_arguments
 from harness.options.run_options import read
 from harness.options.user_settings import CONFIGURED, remember, restore
 from records.errors import RunUnreadable, UserError
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.reports.run_folder import RunPlan, write_run_folder
 from tests.support.locust_run import REPOSITORY
 from topologies.catalogue.lookup import build

@@ -12,7 +12,7 @@ from drivers.protocols import connector_of
 from drivers.stomp.connector import StompConnector
 from harness.java_parts import find_java_parts
 from harness.run.watch import ManagedWatch, OtherProtocolBrowser
-from records import identity
+from records.loads import identity
 from tests.drivers.doubles import Control, KeepingRecorder
 from tests.drivers.java_bench import BROKER, RUN, bench_on, every_ms
 from tests.support.stomp_clients import queue

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from harness.distributed import messages
-from records.schemas import SCHEMA_VERSION
+from records.tables.schemas import SCHEMA_VERSION
 
 
 def test_a_build_id_names_release_events_and_source() -> None:

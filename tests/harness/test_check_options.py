@@ -4,11 +4,11 @@ import pytest
 
 from analysis.run.checks import evaluate
 from harness.checks import parse_checks
-from records.checks import Check
 from records.errors import UserError
-from records.figures import FAULTS, MIRROR, MORE_CLIENTS, NEEDS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
-from records.messages import KINDS
-from records.summary import FIGURES
+from records.figures.checks import Check
+from records.figures.declaration import FAULTS, MIRROR, MORE_CLIENTS, NEEDS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
+from records.figures.messages import KINDS
+from records.figures.summary import FIGURES
 
 
 def test_each_sign_is_a_check_by_the_text_as_its_name() -> None:

@@ -10,9 +10,9 @@ from brokerbench import Hold, Scenario, api, duplicates_at_most, no_acked_send_l
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness import checks as checks_by_name
 from harness.checks import read_checks
-from records.checks import Check
 from records.errors import UserError
-from records.messages import KINDS
+from records.figures.checks import Check
+from records.figures.messages import KINDS
 from reports.run.headline import MEANING
 
 

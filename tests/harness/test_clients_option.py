@@ -10,7 +10,7 @@ from harness.options import plan
 from harness.options.arguments import add_arguments
 from harness.options.run_options import read
 from harness.run.steering import ClientStepsWatch
-from records.client_steps import parse_client_steps
+from records.loads.client_steps import parse_client_steps
 
 NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
 

@@ -12,8 +12,8 @@ from harness.options.arguments import add_arguments
 from harness.options.plan import Plan, expected_messages, make
 from harness.options.run_options import read
 from harness.options.user_settings import remember, restore
-from records.arrivals import CLOSED
 from records.errors import UserError
+from records.loads.arrivals import CLOSED
 
 NO_DUE_TIMES = "messages of a closed load have no due times, so it lacks this figure"
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.run.brokers import BrokerEnvironment
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from topologies.catalogue.lookup import build
 from topologies.management.sampling import CounterReadings, Row, Series
 

@@ -10,7 +10,7 @@ from harness.faults import KINDS
 from harness.options.declarations import KEPT, OPTIONS, SECTIONS, Option
 from harness.options.run_options import read
 from records.errors import UserError
-from records.faults import TRAITS
+from records.figures.faults import TRAITS
 from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS
 from reports.other_files import OTHER_FILES, field_of
 from tests.harness.test_options import namespace, scenario

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from brokerbench import Scenario, api
 from harness.checks import read_checks
-from records.checks import Check
-from records.summary import FIGURES
+from records.figures.checks import Check
+from records.figures.summary import FIGURES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
 OWN = PAGE.partition("## A scenario of your own\n")[2].partition("\n## ")[0]
@@ -19,7 +19,7 @@ def test_every_field_of_a_scenario_is_there() -> None:
 
 
 def test_a_check_on_any_figure_is_there_and_is_one() -> None:
-    (code,) = re.findall(r"```python\n(from records.checks import Check\n.*?)```", OWN, re.DOTALL)
+    (code,) = re.findall(r"```python\n(from records.figures.checks import Check\n.*?)```", OWN, re.DOTALL)
     names = {name: getattr(api, name) for name in api.__all__}
     exec(code, names)
     *_, text, own = names["checks"]

@@ -9,11 +9,11 @@ from drivers.memory.connector import MemoryConnection, MemoryConnector
 from drivers.memory.network import MemoryNetwork
 from harness.run import leftovers
 from harness.run.leftovers import Subscribers, record_held
-from records.identity import Identity, stamp
-from records.reader import read_events, seal
+from records.loads.identity import Identity, stamp
 from records.run import RunInfo, UserInfo
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN
 from topologies.management.contract import DurableSubscription
 

@@ -6,7 +6,7 @@ import pytest
 
 from drivers.contract import Browsed, DriverError
 from harness.run.leftovers import DeadLetterQueues, Leftover, browse_broker
-from records.identity import Identity, stamp
+from records.loads.identity import Identity, stamp
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import apply_overlay
 from topologies.model.endpoints import Credentials, Endpoint

@@ -8,7 +8,7 @@ import pytest
 
 from harness.run import brokers as brokers_module
 from harness.run.brokers import BrokerEnvironment
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.catalogue.lookup import build
 from topologies.runtimes.proxies.link_proxies import Carried
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable

@@ -22,11 +22,11 @@ from harness.run.leftovers import (
     LeftoverSearch,
     browse_broker,
 )
-from records.identity import Identity, stamp
-from records.reader import read_events, seal
+from records.loads.identity import Identity, stamp
 from records.run import RunInfo
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from tests.analysis import oracle
 from tests.analysis.rows import QUEUE, send
 from topologies.catalogue.lookup import build

@@ -14,7 +14,7 @@ from harness.options.arguments import add_arguments
 from harness.options.plan import make, would_run
 from harness.options.run_options import read
 from records.errors import UserError
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.artemis.broker import Acceptor, ArtemisBroker
 from topologies.catalogue.lookup import build
 from topologies.model.broker import AnyBroker

@@ -12,10 +12,10 @@ from drivers.jvm.compiler import Compiler
 from harness.java_parts import CLASSES, COMPILER
 from harness.run.profiles import SOURCES, profile_run
 from records.environment import for_java
-from records.profiles import Pause, read_profiles
-from records.recordings import FOLDER
+from records.figures.profiles import Pause, read_profiles
 from records.run import Phases
-from records.rundir import RunDirectory
+from records.store.recordings import FOLDER
+from records.store.rundir import RunDirectory
 from records.units import NS_PER_MS
 from tests.support.gc_log import LOG_OPTION, LoggedPause, logged_pauses, require_same_pauses
 from topologies.runtimes.distribution import cache_folder, ensure, pinned

@@ -9,8 +9,8 @@ from harness.options.arguments import add_arguments
 from harness.options.run_options import read
 from harness.run.warm_up import AT_MOST_S
 from harness.scenario import SEARCH_AT_MOST_S
-from records.rate_search import SearchSettings
-from records.rate_steps import RateStep
+from records.loads.rate_search import SearchSettings
+from records.loads.rate_steps import RateStep
 
 TWO = (RateStep(100, 100, 20), RateStep(400, 400, 20))
 

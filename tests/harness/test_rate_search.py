@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from drivers.users.session import RateChange, Tally, Window
 from harness.run.steering import AHEAD_S, CLOSE_ENOUGH, NextRate, RateSearch, step_counts
-from records.buckets import bucket_of
-from records.rate_search import SearchSettings
-from records.rate_steps import LEAST_SHARE, RateStep, ends_s
+from records.figures.buckets import bucket_of
+from records.figures.step_judgement import StepCounts, StepJudgement, judge
+from records.loads.rate_search import SearchSettings
+from records.loads.rate_steps import LEAST_SHARE, RateStep, ends_s
+from records.loads.send_schedule import SteppedSchedule
 from records.run import SearchedStep
-from records.send_schedule import SteppedSchedule
-from records.step_judgement import StepCounts, StepJudgement, judge
 from records.units import NS_PER_S
 
 LIMITS = st.floats(1, 200_000)

@@ -17,7 +17,7 @@ from harness.options.plan import Plan, make
 from harness.options.run_options import read
 from harness.web.form import namespace_of
 from records.errors import UserError
-from records.message_properties import MessageProperties
+from records.loads.message_properties import MessageProperties
 from tests.support.locust_run import REPOSITORY, make_run
 from tests.support.refusal_tables import Refusal, refusals
 

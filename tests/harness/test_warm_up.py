@@ -24,7 +24,7 @@ from harness.run.warm_up import (
     median_ns,
     settled,
 )
-from records.buckets import bucket_of
+from records.figures.buckets import bucket_of
 
 MS = 1_000_000
 latencies = st.integers(-(10**9), 10**11)

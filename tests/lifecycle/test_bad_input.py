@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from records.reader import seal
-from records.rundir import RunDirectory
+from records.store.reader import seal
+from records.store.rundir import RunDirectory
 from tests.support.disk import small_disk
 from tests.support.locust_run import REPOSITORY, RunOutcome, make_run, nothing_left
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from records.schemas import CLIENTS_PER_PROCESS
+from records.tables.schemas import CLIENTS_PER_PROCESS
 from tests.support.locust_run import make_run
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.amqp, pytest.mark.nightly]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from records.reader import seal
-from records.rundir import RunDirectory
+from records.store.reader import seal
+from records.store.rundir import RunDirectory
 from tests.support.locust_run import LocustRun, RunOutcome, free_port, make_run
 from tests.support.otel_collector import attributes, otel_collector
 from tests.support.otlp_server import otlp_server

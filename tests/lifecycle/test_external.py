@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brokerbench.reaching import brokers_file
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.brokers import over_tls, running
 from tests.support.locust_run import RunOutcome, make_run, nothing_left
 from tests.support.waiting import until

@@ -7,7 +7,7 @@ from typing import Any
 import psutil
 import pytest
 
-from records.buckets import upper_ns
+from records.figures.buckets import upper_ns
 from tests.support.locust_run import make_run, nothing_left
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]

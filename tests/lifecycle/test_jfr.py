@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from records.profiles import JvmProfile, read_profiles
-from records.rundir import RunDirectory
+from records.figures.profiles import JvmProfile, read_profiles
+from records.store.rundir import RunDirectory
 from tests.support.gc_log import LOG_OPTION, logged_pauses, require_same_pauses
 from tests.support.locust_run import RunOutcome, make_run, nothing_left
 

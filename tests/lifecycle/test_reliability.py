@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from records.messages import KINDS
+from records.figures.messages import KINDS
 from tests.support.locust_run import make_run, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]

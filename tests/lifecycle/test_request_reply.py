@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from records.reader import seal
-from records.rundir import RunDirectory
+from records.store.reader import seal
+from records.store.rundir import RunDirectory
 from tests.support.locust_run import make_run
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]

@@ -12,8 +12,8 @@ import pytest
 
 from drivers.contract import Browsed, Destination, Outcome, Refused
 from harness.run.watch import ManagementBrowser
-from records import identity
-from records.rundir import RunDirectory
+from records.loads import identity
+from records.store.rundir import RunDirectory
 from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import RUN, StompClient, body
 from tests.support.waiting import until

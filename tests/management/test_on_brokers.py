@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import stomp
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.brokers import wrong_password_of_bridges
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from records.schemas import SAMPLES
+from records.tables.schemas import SAMPLES
 from tests.management.test_classic import BRIDGES, CONNECTIONS, DUPLEX, HEAP, OPENED, QUEUE, SUBSCRIPTIONS, WHOLE
 from tests.management.test_jolokia import agent, answer
 from tests.support.waiting import until

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from drivers.users.stall_sampler import PERIOD_NS
-from records.schemas import CLIENTS_PER_PROCESS
+from records.tables.schemas import CLIENTS_PER_PROCESS
 from tests.support.locust_run import RunOutcome, make_run
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]

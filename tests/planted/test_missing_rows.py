@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.locust_run import RunOutcome, make_run
 from tests.support.recorded import record_instead
 

@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from records.connection_events import ConnectionEvent
-from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
+from records.tables.schemas import EVENT_TABLES
 
 Row = tuple[Any, ...]
 

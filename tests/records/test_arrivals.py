@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.arrivals import ARRIVALS, BLOCK, BLOCKS_KEPT, FIXED, POISSON, PoissonArrivals, arrivals_of, max_shortfall
-from records.rate_steps import RateStep
-from records.send_schedule import producer_schedule
+from records.loads.arrivals import (
+    ARRIVALS,
+    BLOCK,
+    BLOCKS_KEPT,
+    FIXED,
+    POISSON,
+    PoissonArrivals,
+    arrivals_of,
+    max_shortfall,
+)
+from records.loads.rate_steps import RateStep
+from records.loads.send_schedule import producer_schedule
 from records.units import NS_PER_S
 
 CLIENTS = st.integers(0, 2**31)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.buckets import bucket_of, lower_ns, upper_ns, value_ns
+from records.figures.buckets import bucket_of, lower_ns, upper_ns, value_ns
 
 NS = st.integers(min_value=-(2**63) + 1, max_value=2**63 - 1)
 POWERS = [2**exponent + step for exponent in range(63) for step in (-1, 0, 1)]

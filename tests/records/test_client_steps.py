@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from records.client_steps import ClientStep, ClientSteps, parse_client_steps
 from records.errors import UserError
+from records.loads.client_steps import ClientStep, ClientSteps, parse_client_steps
 
 ASKED = parse_client_steps("10,20@10s,60@20s,connect=800,p99=50")
 

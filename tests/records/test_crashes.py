@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
 from tests.records.rows import new_run
 from tests.support.waiting import until
 
@@ -17,8 +17,8 @@ if sys.argv[2] == "gevent":
     from gevent import monkey
     monkey.patch_all()
 from pathlib import Path
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 
 recorder = Recorder(RunDirectory(Path(sys.argv[1])), "worker-1")
 recorder.start()
@@ -35,9 +35,9 @@ A_SECOND = 1_000  # rows: at most one per millisecond
 RECORD_UNTIL_FULL = """
 import resource, signal, sys
 from pathlib import Path
-from records.connection_events import ConnectionEvent
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 recorder = Recorder(RunDirectory(Path(sys.argv[1])), "worker-1")
@@ -115,9 +115,9 @@ SEAL_ON_A_FULL_DISK = """
 import random, resource, signal, sys
 from pathlib import Path
 from records.errors import RunUnwritable
-from records.reader import seal
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.reader import seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 
 run = RunDirectory(Path(sys.argv[1]))
 recorder = Recorder(run, "worker-1")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.destination_pattern import expand_names, share_of
+from records.loads.destination_pattern import expand_names, share_of
 
 
 def test_destinations_are_numbered_from_one_and_a_single_one_needs_no_number() -> None:

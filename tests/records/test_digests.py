@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from records.digests import digests, find_changed_files, read_list, require_listed_events, write_list
 from records.errors import RunUnreadable
-from records.rundir import RunDirectory
+from records.store.digests import digests, find_changed_files, read_list, require_listed_events, write_list
+from records.store.rundir import RunDirectory
 
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 
-from records.results import RESULT_TABLES
-from records.schemas import EVENT_TABLES
+from records.tables.results import RESULT_TABLES
+from records.tables.schemas import EVENT_TABLES
 
 DOCS = Path(__file__).parents[2] / "docs"
 EVENTS_PAGE = (DOCS / "events.md").read_text(encoding="utf-8")

@@ -4,8 +4,20 @@ import json
 from typing import Annotated, Any, TypedDict
 
 from records.documents import DOCS
-from records.figures import FAULTS, LOWER, Count, declared, figure, figures_of, least, means, most, slowest, total
-from records.summary import FIGURES
+from records.figures.declaration import (
+    FAULTS,
+    LOWER,
+    Count,
+    declared,
+    figure,
+    figures_of,
+    least,
+    means,
+    most,
+    slowest,
+    total,
+)
+from records.figures.summary import FIGURES
 from reports.comparison.metrics import METRICS
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from records.reader import read_events, seal
 from records.run import RunInfo
-from records.rundir import RunDirectory
-from records.streams import Gathering
-from records.writer import Recorder
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.streams import Gathering
+from records.store.writer import Recorder
 
 
 @pytest.fixture

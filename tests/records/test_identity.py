@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from records.identity import (
+from records.loads.identity import (
     BEGINNING_BYTES,
     FOREIGN,
     IDENTITY_BYTES,

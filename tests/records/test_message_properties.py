@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.message_properties import MessageProperties
+from records.loads.message_properties import MessageProperties
 
 values = st.lists(st.text("ab", min_size=1), min_size=1, max_size=9) | st.lists(st.integers(-9, 9), min_size=1)
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records import parts, reader, sealed_files
-from records.parts import PARTS_KEY, SEQS_PER_BLOCK, part_of, parts_for
-from records.reader import event_files, open_below, read_part, seal
 from records.run import RunInfo
-from records.rundir import RunDirectory
-from records.schemas import UNKNOWN
-from records.writer import Recorder
+from records.store import parts, reader, sealed_files
+from records.store.parts import PARTS_KEY, SEQS_PER_BLOCK, part_of, parts_for
+from records.store.reader import event_files, open_below, read_part, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.schemas import UNKNOWN
 
 QUEUE = "queue://orders"
 PRODUCERS, SEQS = 9, 3

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from records.errors import RunUnreadable
-from records.profiles import (
+from records.figures.profiles import (
     FILE,
     JvmProfile,
     LockWaits,
@@ -16,7 +16,7 @@ from records.profiles import (
     samples_by_method,
     write_profiles,
 )
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 
 LINES = (
     "pause\t1500\t30\tG1 Evacuation Pause",

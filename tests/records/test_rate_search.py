@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from records.errors import UserError
-from records.rate_search import SearchSettings, is_search, make_pause_step, parse_search
+from records.loads.rate_search import SearchSettings, is_search, make_pause_step, parse_search
 
 RATES = st.integers(1, 100_000).map(float)
 

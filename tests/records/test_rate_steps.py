@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from records.errors import UserError
-from records.rate_steps import RateStep, format_steps, parse_steps
+from records.loads.rate_steps import RateStep, format_steps, parse_steps
 
 RATES = st.floats(1e-3, 1e6, allow_nan=False) | st.integers(1, 10**6).map(float)
 

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from records.errors import RunUnwritable
-from records.packing import PackedRows, Strings
-from records.reader import read_events, seal
-from records.schemas import EVENT_TABLES
-from records.streams import Stream
-from records.writer import Recorder
+from records.store.packing import PackedRows, Strings
+from records.store.reader import read_events, seal
+from records.store.streams import Stream
+from records.store.writer import Recorder
+from records.tables.schemas import EVENT_TABLES
 from tests.records.rows import Row, any_event, new_run, record, send
 from tests.support.waiting import until
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from records.recordings import CHUNKS, FOLDER, HEADER_BYTES, MAGIC, merge
+from records.store.recordings import CHUNKS, FOLDER, HEADER_BYTES, MAGIC, merge
 
 FLUSHED, BEING_UPDATED = 7, 255
 """States of a chunk that is not finished: the number of its flushes, or the mark of a header being written."""

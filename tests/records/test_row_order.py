@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from records.row_order import order
+from records.tables.row_order import order
 
 BIG = st.integers(-(2**62), 2**62)
 ROWS = st.lists(

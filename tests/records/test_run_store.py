@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from records.errors import UserError, without_user_info
-from records.reader import seal
-from records.run_store import KEYS, StoreAddress, missing_credentials, open_store, reason, store_run
-from records.rundir import RunDirectory
+from records.store.reader import seal
+from records.store.run_store import KEYS, StoreAddress, missing_credentials, open_store, reason, store_run
+from records.store.rundir import RunDirectory
 from tests.analysis.runs import healthy, make
 
 ADDRESS = StoreAddress("bucket", "team/runs")

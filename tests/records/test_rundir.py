@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.checks import Check
 from records.errors import RunUnreadable, RunUnwritable
-from records.routes import Copy, Route
+from records.figures.checks import Check
+from records.loads.routes import Copy, Route
 from records.run import RUN_VERSION, BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo, WarmUp
 from records.run_json import decode, encode
-from records.rundir import RunDirectory, new_run_id
-from records.schemas import SCHEMA_VERSION
+from records.store.rundir import RunDirectory, new_run_id
+from records.tables.schemas import SCHEMA_VERSION
 from tests.support.disk import small_disk
 
 FULL = RunInfo(

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from records import sealed_files, streams
 from records.errors import RunUnreadable, RunUnwritable
-from records.reader import inspect, read_events, require_readable, seal
-from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES, SCHEMA_VERSION
-from records.writer import Recorder
+from records.store import sealed_files, streams
+from records.store.reader import inspect, read_events, require_readable, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.schemas import EVENT_TABLES, SCHEMA_VERSION
 from tests.records.rows import new_run, send
 
 

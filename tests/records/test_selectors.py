@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from records.errors import UserError
-from records.message_properties import MessageProperties
-from records.selectors import parse
+from records.loads.message_properties import MessageProperties
+from records.loads.selectors import parse
 
 MESSAGE: Mapping[str, Any] = {"color": "red", "weight": 5, "size": 2.5, "urgent": True}
 

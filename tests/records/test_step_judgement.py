@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.buckets import bucket_of, value_ns
-from records.percentiles import quantiles_ns
-from records.rate_steps import judged_seconds
-from records.step_judgement import (
+from records.figures.buckets import bucket_of, value_ns
+from records.figures.percentiles import quantiles_ns
+from records.figures.step_judgement import (
     StepCounts,
     StepJudgement,
     estimate_due,
@@ -18,6 +17,7 @@ from records.step_judgement import (
     reconcile,
     seconds_for_p99,
 )
+from records.loads.rate_steps import judged_seconds
 
 MS = 1_000_000
 FAST, SLOW = bucket_of(5 * MS), bucket_of(80 * MS)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES
-from records.streams import Stream
-from records.writer import Recorder
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.streams import Stream
+from records.store.writer import Recorder
+from records.tables.schemas import EVENT_TABLES
 from tests.records.rows import new_run, send
 
 BATCHES, ROWS_A_BATCH = 3, 2

@@ -20,12 +20,12 @@ import pyarrow as pa
 from analysis.network.resources import COUNTERS
 from analysis.run.store import write_results, write_summary
 from analysis.run.topic import summary_of
-from records.checks import Check
-from records.digests import digests, list_analysed, read_files
+from records.figures.checks import Check
 from records.run import BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo, WarmUp
-from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES
-from records.streams import SUFFIX, StreamFile, described
+from records.store.digests import digests, list_analysed, read_files
+from records.store.rundir import RunDirectory
+from records.store.streams import SUFFIX, StreamFile, described
+from records.tables.schemas import EVENT_TABLES
 from tests.analysis.topics import results_of
 
 RUN_ID = "20261121-143231-steady-mesh-brokers-3-9f2c41"

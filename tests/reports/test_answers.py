@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from analysis.clients.balance import evenness
-from records.clients import Consumers, Division
-from records.latency import Latency, Regions
-from records.messages import Destinations, FirstReceiptSpread
+from records.figures.clients import Consumers, Division
+from records.figures.latency import Latency, Regions
+from records.figures.messages import Destinations, FirstReceiptSpread
 from reports.clients.consumers import shares_sentences
 from reports.inputs import read_results
 from reports.latency.places import regions_sentence

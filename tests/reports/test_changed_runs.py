@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from brokerbench.cli import main
-from records.digests import digests, list_analysed, read_files
 from records.errors import RunUnreadable
-from records.rundir import RunDirectory
+from records.store.digests import digests, list_analysed, read_files
+from records.store.rundir import RunDirectory
 from reports.build import write_report
 from reports.export import export
 from reports.inputs import read_results

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from analysis.clients.rebalance import EntryBrokers
 from analysis.events.timeline import FaultSpan
-from records.clients import Rebalance
-from records.results import STAYS
+from records.figures.clients import Rebalance
+from records.figures.summary import Summary
 from records.run import BrokerInfo, GroupInfo, RunInfo
-from records.summary import Summary
+from records.tables.results import STAYS
 from reports.clients.areas import (
     COLUMNS,
     MOST_VECTORS,

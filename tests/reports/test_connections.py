@@ -1,6 +1,6 @@
 """Checks the report of a load with a growing number of clients."""
 
-from records.clients import Connections, ConnectionStep
+from records.figures.clients import Connections, ConnectionStep
 from reports.load import connections_sentence, connections_table
 from reports.run.headline import UNMEASURED
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from records.results import RESULT_TABLES
+from records.tables.results import RESULT_TABLES
 from reports.clients.consumers import ConsumerBars, bars_of_consumers, consumers_table, draw_consumers
 from reports.parts.values import NamedColor
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brokerbench.cli import main
-from records.digests import read_list
 from records.errors import RunUnreadable
+from records.store.digests import read_list
 from reports.inputs import read_results
 from tests.reports.run_folder import RunPlan, write_run_folder
 

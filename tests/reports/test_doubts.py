@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.faults import FaultRecovery
-from records.load import WarmUpResult
-from records.results import PATHS, RESOURCES
+from records.figures.faults import FaultRecovery
+from records.figures.load import WarmUpResult
+from records.figures.summary import Summary
 from records.run import Phases, RunInfo, UserInfo
-from records.summary import Summary
+from records.tables.results import PATHS, RESOURCES
 from reports.build import render
 from reports.inputs import read_results
 from reports.run.doubts import (

@@ -15,11 +15,11 @@ from hdrh.log import HistogramLogReader
 from pyarrow import csv as pyarrow_csv
 
 from brokerbench.cli import FORMS, main
-from records.buckets import bucket_of
 from records.errors import UserError
-from records.results import LATENCY, RATES
-from records.rundir import RunDirectory
-from records.summary import Summary
+from records.figures.buckets import bucket_of
+from records.figures.summary import Summary
+from records.store.rundir import RunDirectory
+from records.tables.results import LATENCY, RATES
 from reports.comparison.tables import as_csv
 from reports.export import FORMS as EXPORT_FORMS
 from reports.export import FORMULA, export, hdr_log, latency_csv, rates_csv

@@ -4,8 +4,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from records.results import RESOURCES
 from records.run import LinkInfo, RunInfo
+from records.tables.results import RESOURCES
 from reports.network.links import link_doubts, links_table
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from records.messages import LeftBehind
+from records.figures.messages import LeftBehind
 from reports.inputs import Results, read_results
 from reports.messages import MOST_ROWS, left_behind_table, outcome_sentence
 from reports.run.page import accounting_section

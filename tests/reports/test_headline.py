@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from records.clients import Rebalance
-from records.messages import KINDS, KindCounts
+from records.figures.clients import Rebalance
+from records.figures.messages import KINDS, KindCounts
 from records.run import RunInfo, UserInfo
 from reports.clients.moves import moves_sentences
 from reports.faults import probable_cause, unplanned_sentences

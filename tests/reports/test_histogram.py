@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.buckets import bucket_of
-from records.latency import differs
-from records.results import LATENCY
+from records.figures.buckets import bucket_of
+from records.figures.latency import differs
+from records.tables.results import LATENCY
 from reports.latency.spectrum import (
     DOUBTFUL,
     LESS_OWN,

@@ -12,7 +12,7 @@ import pytest
 
 from records.errors import RunUnreadable, RunUnwritable
 from records.run import Phases
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from reports.build import write_report
 from reports.inputs import read_results
 from tests.reports.run_folder import RunPlan, write_run_folder

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from brokerbench.cli import main
 from harness.run import jobs
 from records.errors import RunUnwritable, UserError
-from records.rundir import RunDirectory
-from records.summary import Summary
+from records.figures.summary import Summary
+from records.store.rundir import RunDirectory
 from reports.build import write_report
 from reports.inputs import Results, read_results
 from reports.parts.numbers import significant

@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from records.messages import KINDS, KindCounts
-from records.summary import Summary
+from records.figures.messages import KINDS, KindCounts
+from records.figures.summary import Summary
 from reports.messages import kinds_table
 
 

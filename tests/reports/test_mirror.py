@@ -2,7 +2,7 @@
 
 import pytest
 
-from records.network import MirrorAtKill, MirrorResult
+from records.figures.network import MirrorAtKill, MirrorResult
 from reports.network.links import mirror_sentences
 
 

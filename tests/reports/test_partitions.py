@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.run.verdict import Evidence, judge
-from records.clients import Rebalance
-from records.faults import FaultRecovery
-from records.latency import Lag
-from records.messages import KINDS, NOT_RECEIVED, KindCounts, LeftBehind, Messages
-from records.summary import Summary
+from records.figures.clients import Rebalance
+from records.figures.faults import FaultRecovery
+from records.figures.latency import Lag
+from records.figures.messages import KINDS, NOT_RECEIVED, KindCounts, LeftBehind, Messages
+from records.figures.summary import Summary
 from reports.clients.moves import moves_sentences
 from reports.faults import fault_sentences
 from reports.inputs import read_results

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from records.profiles import JvmProfile, LockWaits, MethodSamples, Pause, write_profiles
-from records.rundir import RunDirectory
+from records.figures.profiles import JvmProfile, LockWaits, MethodSamples, Pause, write_profiles
+from records.store.rundir import RunDirectory
 from reports.build import render
 from reports.inputs import read_results
 from reports.profiles import PAUSES_DRAWN, pause_marks

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from records.faults import TRAITS, FaultRecovery, Recovery
+from records.figures.faults import TRAITS, FaultRecovery, Recovery
 from reports.build import render
 from reports.faults import fault_sentences, outage_rows, outages_table, recovery_sentences, recovery_table
 from reports.inputs import read_results

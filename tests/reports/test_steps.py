@@ -1,7 +1,7 @@
 """Checks the report of a load whose rate changes."""
 
 from analysis.load.limits import NOTHING
-from records.load import Limit, StepResult
+from records.figures.load import Limit, StepResult
 from reports.load import rate_points, step_name, steps_sentence, steps_table
 from reports.run.headline import UNMEASURED
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.results import CONNECTIONS, LINK_BACKLOG, LINKS, RATES, REORDERED, RESOURCES
 from records.run import RECEIVERS, BrokerInfo, LinkInfo, RunInfo
+from records.tables.results import CONNECTIONS, LINK_BACKLOG, LINKS, RATES, REORDERED, RESOURCES
 from reports.latency.places import latency_sentence
 from reports.load import rates
 from reports.messages import outcome_sentence, reordered_table

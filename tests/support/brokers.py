@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.classic.network_connectors import NetworkConnector

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import product
 
 from drivers.contract import Destination
-from records.identity import read
+from records.loads.identity import read
 from tests.support.stomp_clients import RUN, StompClient, body
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime

@@ -34,7 +34,7 @@ from harness import machine
 from harness.options import plan, run_options
 from harness.options.arguments import add_arguments
 from records.errors import UserError
-from records.run_store import KEYS
+from records.store.run_store import KEYS
 from tests.house.tree import ROOT
 from topologies.runtimes import release
 from topologies.runtimes.choice import ContainerSupport

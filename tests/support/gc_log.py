@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from records.profiles import Pause
+from records.figures.profiles import Pause
 from records.units import NS_PER_MS
 
 LOG_OPTION = "-Xlog:gc:file={file}:timenanos"

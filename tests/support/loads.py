@@ -13,10 +13,10 @@ from drivers.jvm import vm
 from drivers.protocols import Spoken, connectors_of
 from drivers.users.session import Network, Session
 from harness.java_parts import find_java_parts
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.send_schedule import Schedule
-from records.writer import Recorder
+from records.loads.send_schedule import Schedule
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import chdir
 from dataclasses import dataclass, field
-from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import islice
 from pathlib import Path
@@ -31,6 +30,7 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
+from records.figures.declaration import known_figures
 from reports.other_files import OTHER_FILES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -64,7 +64,7 @@ def make(run_folders: Path, out: Path) -> None:
             _of_comparison(folder)
         for folder in sorted(Path("runs").glob("night-*")):
             _of_nights(folder)
-        Path("figures.txt").write_text("\n".join(_known_figures()), encoding="utf-8")
+        Path("figures.txt").write_text("\n".join(known_figures()), encoding="utf-8")
         lines = [line for name, files in SCHEMAS.items() for line in mutated(name, sorted(Path().glob(f"**/{files}")))]
         Path("schemas.txt").write_text("\n".join(lines), encoding="utf-8")
 
@@ -136,12 +136,6 @@ def _of_nights(folder: Path) -> None:
         for night in nights:
             files = ("--junit", f"{night}.xml", "--markdown", f"{night}.md")
             _process(night, "nightly", "plan.yaml", "--night", night, *files)
-
-
-def _known_figures() -> list[str]:
-    """Return the figures that ``--check`` accepts, from the module where this checkout has them."""
-    summary = import_module("records.summary")
-    return list(summary.FIGURES) if hasattr(summary, "FIGURES") else import_module("records.figures").known_figures()
 
 
 def mutated(name: str, documents: Sequence[Path]) -> Iterator[str]:

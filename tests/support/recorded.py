@@ -3,10 +3,10 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from records.reader import seal
-from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES
-from records.streams import SUFFIX, StreamFile, described
+from records.store.reader import seal
+from records.store.rundir import RunDirectory
+from records.store.streams import SUFFIX, StreamFile, described
+from records.tables.schemas import EVENT_TABLES
 
 
 def record_instead(directory: RunDirectory, table: str, process: str, rows: pa.Table) -> None:

@@ -8,7 +8,7 @@ from drivers.broker_errors import retry_login
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
 from drivers.stomp.connection import StompConnection
 from drivers.stomp.connector import StompConnector
-from records.identity import BodyIdentity, Identity, read, stamp
+from records.loads.identity import BodyIdentity, Identity, read, stamp
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials, Endpoint
 

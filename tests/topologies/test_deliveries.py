@@ -14,7 +14,7 @@ import pytest
 from drivers.client.contract import ProducerSettings
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
-from records.routes import TOPIC, Route, copies_of
+from records.loads.routes import TOPIC, Route, copies_of
 from tests.support.loads import RUN, UserLoad
 from tests.support.waiting import settled_for
 from topologies.artemis.broker import ArtemisBroker

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.waiting import until
 from tests.topologies.artemis_samples import every_artemis_feature
 from tests.topologies.samples import every_feature

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.docker import on_engine
 from tests.topologies_runtime.far_links import IN_CONTAINERS, IN_PROCESSES, MEMORY_MB, Up, asked_all_the_while
 from topologies.catalogue.lookup import build

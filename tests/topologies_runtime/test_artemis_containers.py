@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from drivers.contract import Destination, Outcome
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.crossings import observed, predicted
 from tests.support.docker import docker, on_engine
 from tests.support.runtimes import private_folder

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from records.errors import UserError
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.artemis.router import Routers, listens, version_of
 from topologies.catalogue.lookup import build
 from topologies.model.broker import AnyBroker

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.docker import on_engine
 from topologies.catalogue.lookup import build
 from topologies.model.impaired_links import with_impairments

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.docker import docker, on_engine, severable_engine
 from tests.support.runtimes import GONE_WITHIN_S, eventually, private_folder, secrets_of, stores_in
 from topologies.catalogue.lookup import build
@@ -38,7 +38,7 @@ if sys.argv[2] == "gevent":
     monkey.patch_all()
 import json, signal, time
 from pathlib import Path
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.catalogue.lookup import build
 from topologies.runtimes.containers.runtime import ContainerRuntime
 

@@ -17,7 +17,7 @@ from drivers import canary
 from drivers.protocols import Spoken, connectors_of
 from harness.bring_up import bring_up
 from harness.faults.probe import RuntimeProbe
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.brokers import over_tls
 from tests.support.runtimes import answers, eventually, gone, published, secrets_of
 from topologies.catalogue.lookup import build

@@ -9,7 +9,7 @@ import pytest
 
 from drivers import canary
 from drivers.protocols import Spoken, connectors_of
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.brokers import over_tls, wrong_password_of_bridges
 from topologies.catalogue.lookup import build
 from topologies.management.links import LinksNotProven, prove_links

@@ -330,7 +330,7 @@ if sys.argv[3] == "gevent":
     monkey.patch_all()
 import json, signal, time
 from pathlib import Path
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.catalogue.lookup import build
 from topologies.model.impaired_links import with_impairments
 from topologies.runtimes.containers.runtime import ContainerRuntime

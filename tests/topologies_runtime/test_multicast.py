@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.crossings import observed, predicted
 from topologies.catalogue.lookup import build
 from topologies.management.links import prove_links

@@ -15,7 +15,7 @@ from drivers.contract import Destination, Outcome
 from drivers.failover.uri import FailoverUri
 from drivers.stomp.connector import StompConnector
 from harness.run.watch import ManagedWatch
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.drivers.doubles import KeepingRecorder
 from tests.support.stomp_clients import StompClient, body
 from tests.support.waiting import until

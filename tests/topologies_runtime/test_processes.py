@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from tests.support.runtimes import GONE_WITHIN_S, answers, eventually, gone, stores_in
 from topologies.catalogue.lookup import build
 from topologies.model.launch import LOOPBACK
@@ -36,7 +36,7 @@ if sys.argv[2] == "gevent":
     monkey.patch_all()
 import json, signal, time
 from pathlib import Path
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.catalogue.lookup import build
 from topologies.runtimes.processes.runtime import ProcessRuntime
 

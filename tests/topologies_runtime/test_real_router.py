@@ -16,7 +16,7 @@ import pytest
 from drivers import canary
 from drivers.amqp.connector import AmqpConnector
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
-from records.schemas import CANARY_PREFIX
+from records.tables.schemas import CANARY_PREFIX
 from tests.support.brokers import running
 from tests.support.locust_run import LocustRun, make_run, nothing_left, processes_of
 from tests.support.waiting import until

@@ -6,7 +6,7 @@ from typing import Any
 
 from drivers.users.session import Tally, Window
 from harness.run.snapshot import Snapshot
-from records.buckets import bucket_of
+from records.figures.buckets import bucket_of
 from records.units import NS_PER_S
 from topologies.management.sampling import CounterReadings, Row, Series
 

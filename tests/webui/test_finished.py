@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.live.finished import READ_AT_ONCE, FinishedRun, ReportFolder
-from records.digests import digests, list_analysed, read_files
-from records.rundir import RunDirectory
+from records.store.digests import digests, list_analysed, read_files
+from records.store.rundir import RunDirectory
 
 
 def make_run(runs: Path, run_id: str, *, verdict: str | None = "pass", report: bool = True) -> Path:

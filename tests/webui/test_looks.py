@@ -22,8 +22,8 @@ from harness.options.arguments import add_arguments
 from harness.options.run_options import read
 from harness.run.controller import RunController
 from records.errors import UserError
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from tests.management.test_sampling import AgentMap, CollectingSink
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC

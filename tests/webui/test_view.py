@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from drivers.users.session import Window
 from harness.live.view import STEPS, UNKNOWN, TextTable, lag, phase, summary_rows, view
 from harness.run.snapshot import FaultState, Snapshot
-from records.buckets import bucket_of
+from records.figures.buckets import bucket_of
 from records.units import NS_PER_S
 from tests.house.tree import ROOT
 from tests.webui.snapshots import MIB, MS, NOW_NS, readings, snapshot

@@ -12,7 +12,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from records.routes import QUEUE, TOPIC, Route
+from records.loads.routes import QUEUE, TOPIC, Route
 from topologies.model.broker import AnyBroker
 from topologies.model.deliveries import ClientDestination, Dialect, places
 from topologies.model.deliveries import routes as routes_in

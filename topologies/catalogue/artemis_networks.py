@@ -1,6 +1,6 @@
 """Lists the topologies of ActiveMQ Artemis that come with the project: one function each, with its picture."""
 
-from records.schemas import CANARY_PREFIX
+from records.tables.schemas import CANARY_PREFIX
 from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import SHARED_STORE, ArtemisBroker, HaPolicy
 from topologies.artemis.links import (

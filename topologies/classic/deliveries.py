@@ -11,7 +11,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from records.routes import QUEUE, Route
+from records.loads.routes import QUEUE, Route
 from topologies.classic.broker import Broker
 from topologies.model.broker import AnyBroker
 from topologies.model.deliveries import ClientDestination, Dialect, is_pattern, matches, places

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from contextlib import closing
 
-from records.schemas import CANARY_PREFIX
+from records.tables.schemas import CANARY_PREFIX
 from topologies.management.contract import ManagedBrokers, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model.link import Link

@@ -27,7 +27,7 @@ IDLE = ("idle", "iowait", "steal", "guest", "guest_nice")  # user time already i
 
 
 class Row(NamedTuple):
-    """A row of the samples table (records.schemas), recorded with ``recorder.sample(*row)``."""
+    """A row of the samples table (records.tables.schemas), recorded with ``recorder.sample(*row)``."""
 
     broker: str
     at_ns: int
@@ -49,7 +49,7 @@ class CounterReadings(NamedTuple):
 
 
 class SampleSink(Protocol):
-    """The destination of samples: records.writer.Recorder."""
+    """The destination of samples: records.store.writer.Recorder."""
 
     def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None: ...
 

@@ -10,8 +10,8 @@ these rules with real brokers.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from records.routes import QUEUE, TOPIC, Copy, Route
-from records.schemas import CANARY_PREFIX
+from records.loads.routes import QUEUE, TOPIC, Copy, Route
+from records.tables.schemas import CANARY_PREFIX
 
 KINDS = (QUEUE, TOPIC)
 

@@ -8,7 +8,7 @@ are in its `BrokerProduct`.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from records.routes import Route
+from records.loads.routes import Route
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
 from topologies.model.deliveries import ClientDestination

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from records.errors import UserError
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.model.broker import MIB, AnyBroker
 from topologies.model.launch import LOOPBACK
 from topologies.model.proxied_links import proxied

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from jgo.maven import MavenContext
 
-from records.digests import digests, find_changed_files, read_list, write_list
 from records.errors import UserError
 from records.files import locked
+from records.store.digests import digests, find_changed_files, read_list, write_list
 from records.temporary import remove_stale, temporary_folder
 
 CACHE_VARIABLE = "BROKERBENCH_CACHE"

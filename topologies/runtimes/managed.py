@@ -11,7 +11,7 @@ from shutil import disk_usage, rmtree
 from typing import Generic
 
 from records.errors import UserError, explained
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.operations import ManagedOperations
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.zip.CRC32;
 
-/** The identity of a message, and whether its body is as it was sent: the 32 bytes of records/identity.py. */
+/** The identity of a message, and whether its body is as it was sent: the 32 bytes of records/loads/identity.py. */
 record Identity(Integrity integrity, int producer, long seq, int attempt) {
     static final int BYTES = 32;
     private static final int MAGIC = 0x6262, VERSION = 1;

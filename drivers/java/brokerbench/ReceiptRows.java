@@ -5,9 +5,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Rows of the table `receipts` (records.schemas). Texts are given by their numbers in Python's recorder. */
+/** Rows of the table `receipts` (records.tables.schemas). Texts are given by their numbers in Python's recorder. */
 public final class ReceiptRows extends Rows {
-    private static final int BEGINNING_BYTES = 40; // of records/identity.py
+    private static final int BEGINNING_BYTES = 40; // of records/loads/identity.py
     private static final int MOST_FOREIGN = 100; // that wait for Python; it shows a few of each destination
 
     private final List<Foreign> foreign = new ArrayList<>();

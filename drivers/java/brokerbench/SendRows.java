@@ -3,7 +3,7 @@ package brokerbench;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Rows of the table `sends` (records.schemas). Texts are given by their numbers in Python's recorder. */
+/** Rows of the table `sends` (records.tables.schemas). Texts are given by their numbers in Python's recorder. */
 public final class SendRows extends Rows {
     public static final int ROW_BYTES = 4 + 8 + 4 + 4 + 4 + 8 + 8 + 8 + 8 + 4 + 4 + 1;
 

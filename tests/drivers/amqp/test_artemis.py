@@ -12,7 +12,7 @@ from drivers.amqp.connector import AmqpConnector
 from drivers.broker_errors import ignore_outcome
 from drivers.client.client import Client
 from drivers.failover.uri import FailoverUri
-from records.writer import Recorder
+from records.store.writer import Recorder
 from tests.drivers.doubles import KeepingRecorder, eventually
 from tests.support.brokers import running
 from topologies.runtimes.contract import Runtime

@@ -21,7 +21,7 @@ from drivers.contract import (
 )
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
-from records.identity import BodyIdentity, Identity, read, stamp
+from records.loads.identity import BodyIdentity, Identity, read, stamp
 from tests.support.relay import Relay
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials, Endpoint

@@ -11,7 +11,7 @@ from drivers.client.contract import ProducerSettings, Settled
 from drivers.contract import Connector, Destination, DriverError
 from drivers.failover.uri import FailoverUri
 from drivers.stomp.connector import StompConnector
-from records.writer import Recorder
+from records.store.writer import Recorder
 from tests.drivers.differential.events import Event, of_ours
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder
 

@@ -14,7 +14,7 @@ from drivers.contract import DriverError, Subscription
 from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
 from harness.java_parts import find_java_parts
-from records.send_schedule import Schedule
+from records.loads.send_schedule import Schedule
 from tests.drivers.doubles import Control
 from tests.drivers.java_bench import (
     RUN,

@@ -19,9 +19,9 @@ from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
 from drivers.jvm.vm import java_class
 from harness.java_parts import find_java_parts
-from records.message_properties import MessageProperties
-from records.selectors import parse
-from records.send_schedule import ClosedSchedule
+from records.loads.message_properties import MessageProperties
+from records.loads.selectors import parse
+from records.loads.send_schedule import ClosedSchedule
 from tests.drivers.conformance.stages import queue, topic
 from tests.drivers.doubles import Control
 from tests.drivers.java_bench import BROKER, RUN, JavaBench, bench_on, check_kept, every_ms

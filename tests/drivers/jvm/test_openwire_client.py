@@ -10,7 +10,7 @@ from drivers.client.contract import ProducerSettings
 from drivers.contract import DriverError, Outcome, Subscription
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
-from records.identity import Identity, first_bytes, stamp
+from records.loads.identity import Identity, first_bytes, stamp
 from tests.drivers.doubles import Control
 from tests.drivers.java_bench import (
     RUN,

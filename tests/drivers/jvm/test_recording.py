@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from harness.run.profiles import profile_run
-from records.profiles import JvmProfile, read_profiles
+from records.figures.profiles import JvmProfile, read_profiles
 from records.run import Phases
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 
 pytestmark = pytest.mark.java
 ROOT = Path(__file__).parents[3]

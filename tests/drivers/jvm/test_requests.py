@@ -15,10 +15,10 @@ from drivers.jvm import client as java_client
 from drivers.jvm.client import JavaClient
 from drivers.jvm.hub import ENDED, UNHEARD, Requests
 from drivers.jvm.java_protocol import CORE
-from records.connection_events import ConnectionEvent
-from records.rundir import RunDirectory
-from records.send_schedule import Schedule
-from records.writer import Recorder
+from records.loads.send_schedule import Schedule
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
+from records.tables.connection_events import ConnectionEvent
 from tests.drivers.doubles import BENCH, RUN, HubDouble, eventually
 
 ORDERS, RETURNS = Destination.parse("queue://orders"), Destination.parse("queue://returns")

@@ -7,8 +7,8 @@ import pytest
 from drivers.jvm.java_protocol import IN_ORDER, SHUFFLED
 from drivers.jvm.trust import DOUBTED
 from drivers.jvm.vm import SOURCES
-from records.packing import NULL_INT32, NULL_INT64, packed_dtype
-from records.schemas import RECEIPTS, SENDS
+from records.store.packing import NULL_INT32, NULL_INT64, packed_dtype
+from records.tables.schemas import RECEIPTS, SENDS
 from topologies.classic.render.broker_xml import BROKER_PATH_PROPERTY
 
 JAVA = {str(path.relative_to(SOURCES)): path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.java")}

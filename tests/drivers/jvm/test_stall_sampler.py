@@ -18,9 +18,9 @@ from drivers.jvm.event_buffers import EventBuffers, JvmStallSampler
 from drivers.jvm.hub import hub
 from drivers.users.stall_sampler import LEAST_STALL_NS, PERIOD_NS
 from harness.java_parts import find_java_parts
-from records.reader import read_events, seal
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.reader import read_events, seal
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from tests.drivers.java_loading import classes
 from tests.support.waiting import until
 
@@ -43,8 +43,8 @@ from drivers.jvm.hub import hub
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
 from drivers.users.stall_sampler import StallSampler
-from records.rundir import RunDirectory
-from records.writer import Recorder
+from records.store.rundir import RunDirectory
+from records.store.writer import Recorder
 from harness.java_parts import find_java_parts
 
 vm.use(find_java_parts)

@@ -15,7 +15,7 @@ from drivers.client.contract import ProducerSettings
 from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
 from harness.java_parts import find_java_parts
-from records.send_schedule import Schedule
+from records.loads.send_schedule import Schedule
 from tests.drivers.doubles import Control
 from tests.drivers.java_bench import BROKER, RUN, JavaBench, behind, bench_on, every_ms, relay_to
 from tests.support.brokers import frozen, running

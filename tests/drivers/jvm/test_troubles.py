@@ -13,7 +13,7 @@ import pytest
 from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW
 from harness.java_parts import find_java_parts
-from records.packing import NULL_INT64
+from records.store.packing import NULL_INT64
 from tests.drivers.java_loading import ask_for_sender, classes
 from tests.support.waiting import until
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from drivers.contract import ConnectFailed, Outcome
 from drivers.stomp.connector import StompConnector
 from drivers.stomp.frames import encode
-from records.identity import Identity, stamp
+from records.loads.identity import Identity, stamp
 from tests.support.brokers import stomp_upstream
 from tests.support.stomp_clients import StompClient, body, queue
 from tests.support.stomp_faults import TO_BROKER, TO_CLIENT, Ledger, Passing, StompFault, StompFrame

@@ -17,7 +17,7 @@ from brokerbench import (
     none_stranded,
     run,
 )
-from records.message_properties import Values
+from records.loads.message_properties import Values
 
 FILTERED = os.environ.get("PLANT") == "filter"
 

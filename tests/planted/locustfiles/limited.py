@@ -9,7 +9,7 @@ from brokerbench import Scenario, Search, at_least_one_rate_held, no_acked_send_
 from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness import memory_runtime
-from records.rate_search import SearchSettings
+from records.loads.rate_search import SearchSettings
 
 MOST_PER_S = 1_000
 

@@ -8,7 +8,7 @@ import time
 
 from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from records.writer import Recorder
+from records.store.writer import Recorder
 
 
 class Producer(ProducerUser):

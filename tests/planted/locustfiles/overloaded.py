@@ -15,7 +15,7 @@ from drivers.client.producer import Producer as ClientProducer
 from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness import memory_runtime
-from records.checks import Check
+from records.figures.checks import Check
 
 LIMIT = os.environ["LIMIT"]  # broker | generator | nothing
 OFFERED_PER_S, SERVED_PER_S = 200, 100

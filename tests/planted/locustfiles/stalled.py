@@ -11,7 +11,7 @@ from locust import events
 
 from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from records.checks import Check
+from records.figures.checks import Check
 
 STALL_AFTER_S, STALL_S = 20.0, 0.15
 CHECKED = os.environ.get("CHECKED", "")  # a figure that has a check

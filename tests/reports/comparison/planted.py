@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from records.buckets import bucket_of
-from records.digests import digests, list_analysed, read_files
-from records.results import RESULT_TABLES
-from records.rundir import RunDirectory
+from records.figures.buckets import bucket_of
+from records.store.digests import digests, list_analysed, read_files
+from records.store.rundir import RunDirectory
+from records.tables.results import RESULT_TABLES
 from tests.reports.run_folder import RunPlan, run_info, summary
 
 MS = 1_000_000

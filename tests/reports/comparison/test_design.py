@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from records.abort import Abort, AbortCondition
 from records.errors import RunUnreadable, UserError
+from records.figures.abort import Abort, AbortCondition
 from records.run import LinkInfo, UserInfo
 from reports.comparison.arms import design
 from reports.comparison.metrics import primary_metrics

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from records.profiles import JvmProfile, MethodSamples, samples_by_method, write_profiles
-from records.rundir import RunDirectory
+from records.figures.profiles import JvmProfile, MethodSamples, samples_by_method, write_profiles
+from records.store.rundir import RunDirectory
 from reports.comparison import build
 from reports.comparison.hot_methods import differences, differences_tables
 from reports.parts.values import Table

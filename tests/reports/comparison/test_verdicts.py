@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from records.figures.summary import Summary
 from records.run import RunInfo
-from records.summary import Summary
 from reports.comparison.arms import Arm, Design
 from reports.comparison.comparison import Comparison, JudgedDesign, compare
 from reports.comparison.metrics import METRICS, PRIMARY, Metric, primary_metrics

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from records.summary import AbortResult
+from records.figures.summary import AbortResult
 from reports.nightly.build import document, markdown, nightly_page
 from reports.nightly.history import SCHEMA, NightlyHistory
 from reports.nightly.judging import OWN_CHECKS, Night, NightlyCell, answer, doubts, judge_gates, night

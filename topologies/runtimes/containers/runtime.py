@@ -18,7 +18,7 @@ from typing import Any
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
-from records.rundir import RunDirectory
+from records.store.rundir import RunDirectory
 from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model import site as names

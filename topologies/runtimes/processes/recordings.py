@@ -5,7 +5,7 @@ import re
 import subprocess
 
 from records.environment import for_java
-from records.recordings import CHUNK_SIZE, CHUNKS, FOLDER, SETTINGS
+from records.store.recordings import CHUNK_SIZE, CHUNKS, FOLDER, SETTINGS
 from topologies.runtimes.java import ASK_TIMEOUT_S, Java
 
 MODULE = "jdk.jfr"

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from records.recordings import FOLDER
-from records.rundir import RunDirectory
+from records.store.recordings import FOLDER
+from records.store.rundir import RunDirectory
 from topologies.model import site as names
 from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials

@@ -1,0 +1,48 @@
+"""Figures of links between brokers: the lag of mirrors."""
+
+from typing import Annotated, TypedDict
+
+from records.figures.declaration import Count, Positive, in_s, means, of_messages
+
+
+class MirrorMessages(TypedDict):
+    """Sends, acknowledgements and new queues that a broker had queued for its mirror. Null without a mirror."""
+
+    max: Annotated[Count | None, of_messages("The highest number at any time.")]
+
+
+class MirrorSeconds(TypedDict):
+    """Upper limit of the age of messages in that queue; the oldest message is younger by at most the time between two
+    samples. Null without a mirror, or if a message's age is not known."""
+
+    max: Annotated[Positive | None, in_s("The highest age at any time.")]
+
+
+class MirrorAtKill(TypedDict):
+    """A mirror's lag when its broker was killed, by the last sample before the kill."""
+
+    fault: Annotated[str, means("F1, F2 …, as in recovery.faults.")]
+    broker: Annotated[str, means("The broker that was killed.")]
+    link: Annotated[str, means("The mirror of that broker.")]
+    sampled_s: Annotated[float, in_s("When the sample was taken, in seconds from the start of the load.")]
+    lag_messages: Annotated[Count, of_messages("Number of messages that were queued for the mirror at that time.")]
+    lag_s: Annotated[Positive | None, in_s("Upper limit of the age of the oldest of them. Null: not known.")]
+
+
+class MirrorResult(TypedDict):
+    """The lag of Artemis mirrors during the load and after it, sampled once per second."""
+
+    lag_messages: Annotated[
+        MirrorMessages,
+        means("Sends, acknowledgements and new queues that a broker had queued for its mirror. Null without a mirror."),
+    ]
+    lag_s: Annotated[
+        MirrorSeconds,
+        means(
+            "Upper limit of the age of messages in that queue; the oldest message is younger by at most the "
+            "time between two samples. Null without a mirror, or if a message's age is not known."
+        ),
+    ]
+    at_kill: Annotated[
+        list[MirrorAtKill], means("Each mirror whose broker a fault killed, by the last sample before the kill.")
+    ]

@@ -1,0 +1,1 @@
+"""The columns of every table: events, the rows that Spark merges, and results."""
