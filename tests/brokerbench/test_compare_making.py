@@ -145,9 +145,8 @@ def test_a_comparison_whose_brokers_never_come_up_in_time_ends_with_what_they_lo
     comparison = ComparisonCommand(tmp_path, *options)
     assert comparison.ended() == 2, comparison.output
     last = comparison.output[comparison.output.index("brokerbench: ") :]
-    assert re.match(
-        r"brokerbench: block 1, \d+: 3 runs were not up in time, the last one, .*, as broker 'broker-1'", last
-    )
+    assert re.match(r"brokerbench: block 1, \d+: 3 runs were not up in time; the last one is ", last)
+    assert "broker 'broker-1'" in last
     assert re.search(r"within 0\.2 s\. Its log ends:\n    \S", last), last
     assert nothing_left(comparison.runs)
 
