@@ -19,6 +19,7 @@ from typing import Any
 from brokerbench import api
 from brokerbench.compare.session import variable_options
 from brokerbench.locustfiles import questions
+from brokerbench.manual import statements_text
 from drivers.failover.uri import OPENWIRE, OPTION_FIELDS, FailoverOptions, written
 from drivers.users import ConsumerUser, ProducerUser
 from drivers.users.broker_user import BrokerUser
@@ -351,6 +352,7 @@ PARTS: dict[str, dict[str, Maker]] = {
         "checks": partial(_generate, checks_table),
         "faults": partial(_generate, fault_classes_table),
     },
+    "manual.md": {"statements": partial(_generate, statements_text)},
     "comparing.md": {"options that can be varied": partial(_generate, variable_text)},
     "topologies.md": {f"entries of {product}": partial(_generate, catalogue_table, product) for product in PRODUCTS},
     "topology-fields.md": {f"fields of {part.__name__}": partial(fields_of, part) for part in FIELDS_OF},

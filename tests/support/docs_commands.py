@@ -28,6 +28,7 @@ from brokerbench import Scenario, api
 from brokerbench.cli import main
 from brokerbench.compare import command as comparing
 from brokerbench.compare.session import ComparisonSession
+from brokerbench.manual import STATEMENTS, files_of, statements
 from brokerbench.nightly import command as nightly
 from brokerbench.nightly import making
 from harness import machine
@@ -69,7 +70,8 @@ class DocsCommand:
 
 def docs_commands() -> list[DocsCommand]:
     """Return every command of README and docs once."""
-    lines = ((page, line) for page in PAGES for line in _lines(page.read_text(encoding="utf-8")))
+    lines = [(page, line) for page in PAGES for line in _lines(page.read_text(encoding="utf-8"))]
+    lines += [(STATEMENTS, command) for statement in statements() for command in statement.commands]
     commands = (DocsCommand(page, tuple(shlex.split(line, comments=True))) for page, line in lines)
     return list({command.words: command for command in commands if command.words}.values())
 
@@ -127,6 +129,7 @@ def write_files(folder: Path) -> None:
         "credentials.env": "BROKERBENCH_USERNAME=anna\nBROKERBENCH_PASSWORD=s3cret\n",
         "benchmarks/nightly.yaml": (ROOT / "benchmarks" / "nightly.yaml").read_text(encoding="utf-8"),
         "benchmarks/orders-nightly.yaml": block_after("docs/nightly.md", "current folder:"),
+        **files_of(statements()),
     }
     for name, text in files.items():
         path = folder / name
@@ -213,6 +216,8 @@ def try_command(command: DocsCommand) -> str:
             return _try_brokerbench(words)
         case "python":
             return _try_python(words)
+        case "pytest":
+            return _look_for_tests(words)
         case "make":
             targets = [word for word in words if "=" not in word and word not in ("-C", "brokerbench")]
             assert {*targets} <= make_targets(), f"no target {targets} in the Makefile"
@@ -252,6 +257,19 @@ def _try_python(words: list[str]) -> str:
         with pytest.raises(SystemExit, match="0"):
             runpy.run_module(words[1], run_name="__main__")
     return "asked for help"
+
+
+def _look_for_tests(words: list[str]) -> str:
+    """Check that the named files have tests, and those that ``-k`` and ``-m`` select, as far as names tell."""
+    options = dict(pairwise(words))
+    paths = [ROOT / word for word in words if word.startswith("tests/")]
+    assert paths, f"no file of tests: {shlex.join(words)}"
+    assert [str(path) for path in paths if not path.is_file()] == []
+    text = "".join(path.read_text(encoding="utf-8") for path in paths)
+    names = re.findall(r"^def (test_\w+)", text, re.MULTILINE)
+    assert any(options.get("-k", "test_") in name for name in names), f"no test of that name: {shlex.join(words)}"
+    assert options.get("-m", "nightly") in text, f"no test with that marker: {shlex.join(words)}"
+    return "looked up"
 
 
 @cache
