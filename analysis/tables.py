@@ -26,6 +26,7 @@ from records.tables.merged_tables import (
     LATENCY_FIGURES,
     LESS_OWN,
     MERGED_TABLES,
+    FirstRows,
     Merge,
     MergedTable,
 )
@@ -53,7 +54,13 @@ def merged(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
     if not table.figures:
         return rows.unique()
     figures = [_MERGES[merge](name) for name, merge in table.figures.items()]
-    return rows.group_by(*table.keys).agg(figures) if table.keys else rows.select(figures)
+    sums = rows.group_by(*table.keys).agg(figures) if table.keys else rows.select(figures)
+    return first_rows(sums, table.kept) if table.kept else sums
+
+
+def first_rows(rows: pl.DataFrame, kept: FirstRows) -> pl.DataFrame:
+    """Return the rows that are kept."""
+    return rows.sort(kept.by).group_by(kept.of, maintain_order=True).head(kept.rows)
 
 
 def cast_columns(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:

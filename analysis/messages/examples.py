@@ -6,8 +6,9 @@ import polars as pl
 
 from analysis.events.timeline import Timeline
 from analysis.messages.deliveries import unexpected, unknown_attempt
+from analysis.tables import first_rows
+from records.tables.merged_tables import EXAMPLES_KEPT
 
-PER_ANOMALY = 100
 PAST_TTL = "past_ttl"
 """Provisional anomaly of missing messages past their time to live, until the analysis knows whether some are lost."""
 _SCHEMA = {
@@ -31,9 +32,8 @@ def anomalies(outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.Da
 
 
 def earliest(anomalies: pl.DataFrame) -> pl.DataFrame:
-    """Return the first PER_ANOMALY messages of each anomaly, from rows of several kinds or parts of a run."""
-    order = ("at_ns", "producer", "seq", "subscription", "detail")
-    return anomalies.sort(order).group_by("anomaly", maintain_order=True).head(PER_ANOMALY)
+    """Return the first messages of each anomaly (EXAMPLES_KEPT), from rows of several kinds or parts of a run."""
+    return first_rows(anomalies, EXAMPLES_KEPT)
 
 
 def repeated(anomalies: pl.DataFrame) -> pl.DataFrame:

@@ -22,10 +22,20 @@ HISTOGRAM = "histogram"
 
 
 @dataclass(frozen=True)
+class FirstRows:
+    """Of all rows with the same ``of``, only the first ``rows`` are needed, sorted by the columns ``by``."""
+
+    of: str
+    by: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
 class MergedTable:
     """Keys with their types, and figures with their merges. Figures are 64-bit integers; a sum is never null.
 
-    ``is_distinct``: all rows of all parts have different keys, so nothing has to be merged.
+    ``is_distinct``: all rows of all parts have different keys, so nothing has to be merged. ``kept``: the rows that a
+    task has to return; None: all.
     """
 
     name: str
@@ -33,6 +43,7 @@ class MergedTable:
     figures: Mapping[str, Merge]
     is_distribution: bool = False
     is_distinct: bool = False
+    kept: FirstRows | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -58,6 +69,8 @@ Spark keeps the overtaken deliveries that are not in the other table. Of these i
 the stream and fault as ``alike``; the others have 0. ``furthest``: the largest distance to the seq that overtook.
 """
 MOST_OVERTAKEN = 100
+EXAMPLES_KEPT = FirstRows("anomaly", ("at_ns", "producer", "seq", "subscription", "detail"), 100)
+"""The messages of each anomaly that a run lists."""
 DISTRIBUTION = "distribution"
 """The name of the column that holds the figures of a distribution."""
 LESS_OWN = "less_own_"
@@ -101,13 +114,16 @@ _ARRIVAL = {
 # Messages: one row per count of a subscription (analysis.messages.accounting) or of the whole run.
 _table("counts", {**_SUBSCRIPTION, "counted": TEXT}, count="sum")
 _table("outcomes", {"outcome": TEXT}, messages="sum")
-_table(
-    "examples",
-    {
-        **{"anomaly": TEXT, **_SUBSCRIPTION, "producer": NUMBER, "seq": INTEGER},
-        **{"from_broker": TEXT, "at_ns": INTEGER, "detail": TEXT},
-    },
-    copies="sum",
+MERGED_TABLES["examples"] = replace(
+    _table(
+        "examples",
+        {
+            **{"anomaly": TEXT, **_SUBSCRIPTION, "producer": NUMBER, "seq": INTEGER},
+            **{"from_broker": TEXT, "at_ns": INTEGER, "detail": TEXT},
+        },
+        copies="sum",
+    ),
+    kept=EXAMPLES_KEPT,
 )
 _table("left_behind", {"queue": TEXT, "broker": TEXT, "outcome": TEXT}, messages="sum")
 _table("refused", {"broker": TEXT}, messages="sum")

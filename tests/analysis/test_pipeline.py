@@ -26,6 +26,7 @@ from records.tables import merged_tables
 from records.tables.merged_tables import (
     BLOCKS,
     DISTRIBUTION_TYPE,
+    EXAMPLES_KEPT,
     MERGED_TABLES,
     OVERTAKEN,
     OVERTAKEN_IN_OVERLAPS,
@@ -118,6 +119,23 @@ def test_merged_rows_do_not_depend_on_how_many_wait(monkeypatch: pytest.MonkeyPa
         rows.add(number)  # type: ignore[arg-type]
     for name in MERGED_TABLES:
         assert in_order(rows[name]) == expected(name), name
+
+
+def test_a_task_returns_only_the_first_examples_of_each_anomaly() -> None:
+    """The anomaly has few values and ``at_ns`` many, so every part has more rows of an anomaly than are kept."""
+    examples = MERGED_TABLES["examples"]
+
+    def planted(part: Part | int) -> pl.DataFrame:
+        number = part if isinstance(part, int) else part.number
+        of_part = pl.DataFrame({"at_ns": range(number, 1_000, PARTS)}).with_columns(
+            pl.lit("lost").alias("anomaly"), pl.lit(1).alias("copies")
+        )
+        return pl.concat([pl.DataFrame(schema=examples.schema.names), of_part], how="diagonal_relaxed")
+
+    rows = MergedRows({"examples": planted})
+    for number in range(PARTS):
+        rows.add(number)  # type: ignore[arg-type]
+    assert rows["examples"]["at_ns"].to_list() == [*range(EXAMPLES_KEPT.rows)]
 
 
 def test_packed_rows_are_unpacked_as_they_were() -> None:
