@@ -22,6 +22,7 @@ TTLS = "message_ttl=1 consumer_ttl=1"
     [
         (NetworkConnector(A, B), TTLS),
         (NetworkConnector(A, B, message_ttl=-1, prefetch_size=5), "message_ttl=-1 consumer_ttl=1, prefetch_size=5"),
+        (NetworkConnector(A, B, network_ttl=5), "message_ttl=5 consumer_ttl=5, network_ttl=5"),
         (
             NetworkConnector(A, B, excluded_destinations=("queue://a", "topic://b"), impairment=Impairment(delay_ms=4)),
             f"{TTLS}, excluded_destinations=queue://a topic://b, delay=4ms",

@@ -172,7 +172,7 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
         (MulticastDiscovery, (names.MULTICAST_DISCOVERY,), "address port"),
         (
             NetworkConnector,
-            (names.NETWORK_CONNECTOR, names.NETWORK_CONNECTOR_LISTS),
+            (names.NETWORK_CONNECTOR, names.NETWORK_TTL, names.NETWORK_CONNECTOR_LISTS),
             "opened_by to user_name impairment discovery destination_filter max_inactivity_ms",
         ),
     ],
@@ -306,6 +306,19 @@ def test_a_standby_tells_its_own_proxy_in_its_actives_group() -> None:
     )
     assert len(set(groups)) == 1
     assert addresses == ("tcp://127.0.0.1:7001", "tcp://127.0.0.1:7002")
+
+
+@pytest.mark.parametrize("unset", [False, True])
+def test_a_network_ttl_is_written_instead_of_both_ttls(unset: bool, classic_schema: etree.XMLSchema) -> None:
+    link = NetworkConnector(Broker("a"), Broker("b"), network_ttl=5)
+    topology = Topology("ttl", (link.opened_by, link.to), (link,), (), CLASSIC)
+    site = dataclasses.replace(site_of(topology), unset_defaults=unset)
+    element = broker_element(topology, "a", site)
+    classic_schema.assertValid(element)
+    (connector,) = element.iter(f"{CORE}networkConnector")
+    assert connector.get("networkTTL") == "5"
+    assert {"messageTTL", "consumerTTL"}.isdisjoint(connector.attrib)
+    assert (link.message_ttl, link.consumer_ttl) == (5, 5)
 
 
 def test_a_link_to_a_broker_with_a_standby_tries_both() -> None:

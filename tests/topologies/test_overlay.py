@@ -99,6 +99,14 @@ def test_one_of_several_kinds_stays_of_its_kind_where_none_is_named() -> None:
         assert link.discovery == dataclasses.replace(before.discovery, initial_reconnect_delay_ms=50)
 
 
+def test_a_network_ttl_replaces_both_ttls_of_the_topology_and_the_other_way_round() -> None:
+    mesh = over("cross-region-mesh", "links: {all: {network_ttl: 3}}\n")
+    assert {(link.message_ttl, link.consumer_ttl) for link in mesh.links} == {(3, 3)}
+    again = over(mesh, "links: {all: {message_ttl: 2}}\n")
+    assert {(link.message_ttl, link.consumer_ttl) for link in again.links} == {(2, 3)}
+    assert {link.network_ttl for link in again.links if isinstance(link, NetworkConnector)} == {None}
+
+
 def test_a_store_can_be_taken_away_and_given_again() -> None:
     without = over("single", "brokers: {all: {persistence: null}}")
     assert [broker.persistence for broker in classic(without)] == [None]

@@ -61,6 +61,7 @@ MISTAKES = {
     "a field misspelt": "name: t\nbrokers:\n  - name: a\n    regoin: north\n",
     "a field as the manual spells it": LINK + "    conduitSubscriptions: false\n",
     "networkTTL": LINK + "    networkTTL: 5\n",
+    "network_ttl with another TTL": LINK + "    network_ttl: 5\n    message_ttl: 1\n",
     "networkTTL of a broker": "name: t\nbrokers:\n  - {name: a, networkTTL: 5}\n",
     "networkTTL, misspelt": LINK + "    netwrokTTL: 5\n",
     "networkTTL of a mirror": ARTEMIS_LINK + "    mirror: {}\n    networkTTL: 5\n",

@@ -256,7 +256,7 @@ class Reader:
             for name, value in at.items()
         }
         try:
-            part = kind(**values) if base is None else replace_explicitly(base, **values)
+            part = kind(**values) if base is None else replace_explicitly(base, **_replaced(kind, values), **values)
         except TopologyInvalid as error:
             named = f"{path}.{error.field}" if error.field else path
             problem = "; ".join(error.problems)
@@ -328,6 +328,13 @@ class Reader:
             return near
         advice = self.last_hint(name)
         return f": {advice}" if advice else f"; known are {', '.join(names)}"
+
+
+def _replaced(kind: type, given: Collection[str]) -> dict[str, Any]:
+    """Return the defaults of fields that a class replaces by one of the given fields (its ``REPLACES``)."""
+    replaces: Mapping[str, tuple[str, ...]] = getattr(kind, "REPLACES", {})
+    replaced = {name for field in given for name in replaces.get(field, ())} - {*given}
+    return {field.name: field.default for field in dataclasses.fields(kind) if field.name in replaced}
 
 
 @lru_cache

@@ -15,6 +15,7 @@ from topologies.classic.broker import Broker, KahaDb
 from topologies.classic.network_connectors import NetworkConnector, StaticDiscovery
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.render import names
+from topologies.classic.render.network_connectors import network_connector_names, network_ttls
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.link import Link
 from topologies.model.topology import Topology
@@ -30,7 +31,7 @@ def _permitted(element: str, table: Mapping[str, str]) -> dict[str, str]:
 
 
 BROKER = _permitted("broker", names.BROKER)
-LINK = _permitted("networkConnector", names.NETWORK_CONNECTOR)
+LINK = _permitted("networkConnector", names.NETWORK_CONNECTOR | names.NETWORK_TTL)
 CONNECTOR = _permitted("transportConnector", names.TRANSPORT_CONNECTOR)
 KAHADB = _permitted("kahaDB", names.KAHADB)
 POLICY = _permitted("policyEntry", names.POLICY)
@@ -109,7 +110,7 @@ def _add_limits(parent: etree._Element, broker: Broker) -> None:
 
 def _link(link: NetworkConnector, endpoints: Endpoints) -> dict[str, Any]:
     """Return one networkConnector around its endpoints."""
-    attributes = attributes_of(link, _always_written()) | _changed(link, _usual_link(link), LINK)
+    attributes = attributes_of(link, _always_written(link)) | _changed(link, _usual_link(link), _written(link))
     element = etree.Element("networkConnector", attributes | {"userName": "", "uri": URI})
     for field, tag in names.NETWORK_CONNECTOR_LISTS.items():
         listed = getattr(link, field)
@@ -125,9 +126,13 @@ def _link(link: NetworkConnector, endpoints: Endpoints) -> dict[str, Any]:
     return {"Fn::If": [endpoints.condition, whole, ""]} if endpoints.condition else whole
 
 
-def _always_written() -> dict[str, str]:
+def _written(link: NetworkConnector) -> dict[str, str]:
+    return {field: name for field, name in network_connector_names(link).items() if field in LINK}
+
+
+def _always_written(link: NetworkConnector) -> dict[str, str]:
     """Return the settings of every connector: a reader of the template looks for these, changed or not."""
-    always = ("name", "duplex", "message_ttl", "consumer_ttl", "conduit_subscriptions")
+    always = ("name", "duplex", *network_ttls(link), "conduit_subscriptions")
     return {field: LINK[field] for field in always}
 
 

@@ -5,7 +5,7 @@ The words are grouped by section of a YAML file and apply to entries in that sec
 
 from collections.abc import Mapping
 
-CLASSIC_HOPS = "write message_ttl and consumer_ttl of the link"
+CLASSIC_HOPS = "write message_ttl and consumer_ttl of the link, or network_ttl for both"
 BEANS = "its value is a Java object, which a topology file cannot contain; leave it out"
 PUSHED = (
     "it belongs to Artemis' AMQP connections; a link of Classic carries messages with demand at its other end, and"
@@ -19,7 +19,6 @@ RETRIES = "for Classic write initial_reconnect_delay_ms and max_reconnect_attemp
 
 CLASSIC_WORDS: Mapping[str, Mapping[str, str]] = {
     "": {
-        "networkttl": CLASSIC_HOPS,
         "ttl": CLASSIC_HOPS,
         "maxhops": f"it belongs to Artemis' clusters; for Classic {CLASSIC_HOPS}",
         "retryinterval": f"it belongs to Artemis' connections; {RETRIES}",

@@ -1,12 +1,11 @@
 """Models Classic's network connectors, which are links, and how each finds the broker at its end.
 
 Defaults of `NetworkConnector` are from the beans of ActiveMQ Classic 5.18.3. Older manuals differ on
-``decrease_network_consumer_priority`` (AMQ-5137) and ``always_sync_send`` (AMQ-3331). networkTTL is omitted on purpose,
-because it overwrites both TTLs. Properties that take a Java object are also omitted (bridgeFactory, connectionFilter,
-sslContext).
+``decrease_network_consumer_priority`` (AMQ-5137) and ``always_sync_send`` (AMQ-3331). Properties that take a Java
+object are omitted (bridgeFactory, connectionFilter, sslContext).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import ClassVar
@@ -14,7 +13,15 @@ from typing import ClassVar
 from topologies.classic.broker import Broker
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
-from topologies.model.validity import TopologyInvalid, destinations, number, plain, require_at_least, require_rules
+from topologies.model.validity import (
+    TopologyInvalid,
+    destinations,
+    number,
+    plain,
+    require_at_least,
+    require_limit,
+    require_rules,
+)
 
 PLAIN = ("tcp", "nio")
 DESTINATION_LISTS = (
@@ -90,9 +97,19 @@ def _is_multicast(address: str) -> bool:
 
 @dataclass(frozen=True)
 class NetworkConnector(Link):
-    """A Classic bridge: messages go from ``opened_by`` to ``to`` on demand, and with ``duplex`` also back."""
+    """A Classic bridge: messages go from ``opened_by`` to ``to`` on demand, and with ``duplex`` also back.
+
+    ``network_ttl``: sets both TTLs, and is rendered instead of them.
+    """
 
     kind: ClassVar[str] = "networkConnector"
+    REPLACES: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "network_ttl": ("message_ttl", "consumer_ttl"),
+        "message_ttl": ("network_ttl",),
+        "consumer_ttl": ("network_ttl",),
+    }
+
+    network_ttl: int | None = None
 
     # demand
     conduit_subscriptions: bool = True  # a remote broker's consumers of a destination count as one
@@ -128,6 +145,27 @@ class NetworkConnector(Link):
     # Silence after which the bridge is closed; the smaller value of both ends applies.
     max_inactivity_ms: int = number(30_000, least=0)
     discovery: StaticDiscovery | MulticastDiscovery = field(default_factory=StaticDiscovery)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.network_ttl is not None:
+            self._set_ttls(self.network_ttl)
+
+    def _set_ttls(self, network_ttl: int) -> None:
+        """Set both TTLs. A given TTL must be equal to ``network_ttl``, or to its default."""
+        subject = f"link {self.name!r}"
+        require_limit(subject, network_ttl=network_ttl)
+        for name, value in (("message_ttl", self.message_ttl), ("consumer_ttl", self.consumer_ttl)):
+            if value not in (Link.message_ttl, network_ttl):
+                raise TopologyInvalid(
+                    f"{subject}: network_ttl={network_ttl} sets message_ttl and consumer_ttl, but {name}={value};"
+                    f" leave {name} or network_ttl out",
+                    field=name,
+                )
+            object.__setattr__(self, name, network_ttl)
+
+    def ttl_field(self, limit: str) -> str:
+        return limit if self.network_ttl is None else "network_ttl"
 
     @property
     def logs_in_at(self) -> tuple[AnyBroker, ...]:

@@ -67,6 +67,10 @@ class Link:
         """Its limits by field name: ``message_ttl``, ``consumer_ttl`` or ``max_hops``."""
         return {"message_ttl": self.message_ttl, "consumer_ttl": self.consumer_ttl}
 
+    def ttl_field(self, limit: str) -> str:
+        """Return the field that users set to change one of the `limits`."""
+        return limit
+
     @property
     def logs_in_at(self) -> tuple[AnyBroker, ...]:
         """The brokers that check its user and password."""

@@ -172,7 +172,7 @@ def _to_raise(begin: str, end: str, links: Links) -> str:
         subject, where = f"link {link.name!r}", ""
         if link.cluster_name:
             subject, where = f"cluster {link.cluster_name!r}", ", in each of its links"
-        raised = f"{limit} of {subject} from {link.limits[limit]}", where
+        raised = f"{link.ttl_field(limit)} of {subject} from {link.limits[limit]}", where
         least_of[raised] = max(least, least_of.get(raised, 0))
     steps = [f"{raised} to {least}{where}" for (raised, where), least in least_of.items()]
     return f"raise {', '.join(steps[:MOST_TOLD])}{', …' if steps[MOST_TOLD:] else ''}"

@@ -61,11 +61,12 @@ NETWORK_CONNECTOR_LISTS = spelled(
     camel_case,
     "excluded_destinations dynamically_included_destinations statically_included_destinations",
 )
+NETWORK_TTL = spelled(camel_case, "network_ttl")
 NETWORK_CONNECTOR = every_field_spelled(
     camel_case,
     NetworkConnector,
     without=" ".join(NETWORK_CONNECTOR_LISTS)
-    + " opened_by to user_name impairment destination_filter max_inactivity_ms discovery",
+    + " opened_by to user_name impairment destination_filter max_inactivity_ms discovery network_ttl",
     use_broker_name_as_id_seed="useBrokerNameAsIdSees",
 )
 STATIC_DISCOVERY = every_field_spelled(camel_case, StaticDiscovery)

@@ -123,12 +123,27 @@ def _query(options: Mapping[str, str]) -> str:
 
 
 def _add_network_connector(parent: etree._Element, link: NetworkConnector, uri: str, written: Written) -> None:
-    attributes = attributes_of(link, names.NETWORK_CONNECTOR, written)
+    attributes = attributes_of(link, network_connector_names(link), written)
     element = add(parent, "networkConnector", attributes | _login(link) | {"uri": uri})
     if link.destination_filter:
         element.set("destinationFilter", link.destination_filter)
     for field, tag in names.NETWORK_CONNECTOR_LISTS.items():
         _add_destinations(element, tag, getattr(link, field))
+
+
+TTLS = ("message_ttl", "consumer_ttl")
+
+
+def network_ttls(link: NetworkConnector) -> tuple[str, ...]:
+    """Return the fields of a link that limit hops in its configuration: ``network_ttl`` replaces both TTLs."""
+    return TTLS if link.network_ttl is None else ("network_ttl",)
+
+
+def network_connector_names(link: NetworkConnector) -> dict[str, str]:
+    """Map the fields of a link to the attributes of its networkConnector."""
+    all_names = names.NETWORK_CONNECTOR | names.NETWORK_TTL
+    left_out = {*TTLS, "network_ttl"} - {*network_ttls(link)}
+    return {field: name for field, name in all_names.items() if field not in left_out}
 
 
 def _login(link: NetworkConnector) -> dict[str, str]:
