@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from records.figures.declaration import known_figures
+from records.figures.summary import FIGURES
 from reports.other_files import OTHER_FILES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -64,7 +64,7 @@ def make(run_folders: Path, out: Path) -> None:
             _of_comparison(folder)
         for folder in sorted(Path("runs").glob("night-*")):
             _of_nights(folder)
-        Path("figures.txt").write_text("\n".join(known_figures()), encoding="utf-8")
+        Path("figures.txt").write_text("\n".join(FIGURES), encoding="utf-8")
         lines = [line for name, files in SCHEMAS.items() for line in mutated(name, sorted(Path().glob(f"**/{files}")))]
         Path("schemas.txt").write_text("\n".join(lines), encoding="utf-8")
 
