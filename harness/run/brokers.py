@@ -38,9 +38,9 @@ from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.link_logs import attempt_sentences, give_up_lines, give_up_sentences
 from topologies.management.link_traffic import whole_run_rows
 from topologies.management.link_users import sentences, states, uncertain_links, up_against_login
-from topologies.management.links import give_up_lines
 from topologies.management.mirrored_queues import MirroredQueues, mirrored_queues, queue_names
 from topologies.management.mirrored_queues import sentence as mirror_sentence
 from topologies.management.sampling import PERIOD_S, CounterReadings, Series
@@ -351,21 +351,17 @@ class BrokerEnvironment:
         """Return a sentence about consumers of other clients on the run's queues; '' if there were none."""
         return sentence(self._others.found) if self._others.found else ""
 
-    def link_notes(self) -> list[str]:
-        """Return sentences: links whose users brokers may reject, links whose opener gave up, and queues of mirrors.
+    def link_notes(self, load_began_ns: int | None) -> list[str]:
+        """Return sentences: links whose users brokers may reject, links that gave up, attempts, and queues of mirrors.
 
-        The first have the link's state and the brokers' log lines.
+        The first have the link's state and the brokers' log lines. ``load_began_ns``: on the monotonic clock.
         """
         uncertain = sentences(self.runtime, self.topology, self._uncertain_states)
-        return [*uncertain, *self._links_given_up(), *self._mirror_notes]
-
-    def _links_given_up(self) -> list[str]:
-        openers = {link.name: link.opened_by.name for link in self.topology.links}
-        return [
-            f"link {link} gave up: {openers[link]} logged {logged!r}; it stays down until the broker restarts, or "
-            f"until --fault 'start-link({link}, at=S)' starts it"
-            for link, logged in give_up_lines(self.runtime, self.topology, self.topology.links).items()
-        ]
+        brokers = (self.runtime, self.topology)
+        unix_ns = time.time_ns() - time.perf_counter_ns() + (load_began_ns or 0)
+        given_up = give_up_lines(*brokers, self.topology.links)
+        attempts = [] if load_began_ns is None else attempt_sentences(*brokers, unix_ns, given_up)
+        return [*uncertain, *give_up_sentences(*brokers), *attempts, *self._mirror_notes]
 
     def list_mirrored_queues(self, when: str) -> None:
         """Keep a sentence per mirror with the queues at both its ends, unless the last sentence has the same queues.

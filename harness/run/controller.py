@@ -273,7 +273,11 @@ class RunController:
         self._late_rows()
         for broker in sorted(self.faults.brokers_down_for_good()):
             self.run_record.warning(NEVER_BACK.format(broker))
-        for note in (*self.brokers.link_notes(), *self.faults.not_due, *self.load_generators.tally().notes):
+        for note in (
+            *self.brokers.link_notes(self.info.phases.load_began_ns),
+            *self.faults.not_due,
+            *self.load_generators.tally().notes,
+        ):
             self.run_record.warning(note)
         for warning in failed_user_sentences(self.load_generators.tally(), self.plan.counts):
             self.run_record.warning(warning)

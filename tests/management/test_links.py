@@ -13,7 +13,8 @@ from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.management import links
 from topologies.management.contract import Bridge, LinkEnd, NetworkSubscription
-from topologies.management.links import LinksNotProven, doubtful, give_up_lines, prove_links, relevant
+from topologies.management.link_logs import give_up_lines
+from topologies.management.links import LinksNotProven, doubtful, prove_links, relevant
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 
@@ -137,6 +138,9 @@ class UnreachableRuntime:
 
     def management(self, broker: str) -> ManagementEndpoint:
         return ManagementEndpoint(broker, "http://127.0.0.1:1/jolokia/", "agent", "s3cret")
+
+    def rendered(self) -> dict[str, str]:
+        return {}
 
     def log_path(self, broker: str) -> Path:
         path = self._folder / broker

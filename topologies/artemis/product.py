@@ -14,7 +14,7 @@ from topologies.artemis.queue_users import ARTEMIS_QUEUE_USERS
 from topologies.artemis.reachability import carries_all, reaches
 from topologies.artemis.render import broker_xml
 from topologies.artemis.validation import artemis_problems, artemis_warnings
-from topologies.management.contract import ProductManagement
+from topologies.management.contract import LinkLog, ProductManagement
 from topologies.model.broker import AnyBroker
 from topologies.model.launch import ProductCompose, ProductLaunch
 from topologies.model.link import Link
@@ -89,7 +89,11 @@ ARTEMIS = BrokerProduct(
         missing=link_proof.missing,
         start_link=management.start_connection,
         stop_link=management.stop_connection,
-        give_up_pattern=management.give_up_pattern,
+        link_log=LinkLog(
+            lambda link, _addresses: management.give_up_pattern(link),
+            "Raise reconnect_attempts or retry_interval_ms, or write auto_start=False: then the link is started once "
+            "all brokers listen",
+        ),
         browse=management.browse,
         unbrowsable=frozenset({"stomp"}),
         backlogs_on_queues=True,

@@ -173,6 +173,10 @@ class NetworkConnector(Link):
         return (self.opened_by, self.to)
 
     @property
+    def declares_retries(self) -> bool:
+        return self.discovery != type(self.discovery)()
+
+    @property
     def uses_tls(self) -> bool:
         return isinstance(self.to, Broker) and self.to.connector("openwire").is_secure
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from topologies.classic import link_proof, management
+from topologies.classic import link_log, link_proof, management
 from topologies.classic.amazon_mq import templates
 from topologies.classic.broker import Broker, without_broker_path
 from topologies.classic.deliveries import routes
@@ -14,7 +14,7 @@ from topologies.classic.queue_users import CLASSIC_QUEUE_USERS
 from topologies.classic.reachability import carries_all, reaches
 from topologies.classic.render.broker_xml import needs_tls, render
 from topologies.classic.validation import classic_problems, classic_warnings
-from topologies.management.contract import ProductManagement, StoreLimit
+from topologies.management.contract import LinkLog, ProductManagement, StoreLimit
 from topologies.model.broker import AnyBroker
 from topologies.model.launch import Executables, ProductCompose, ProductLaunch
 from topologies.model.link import Link
@@ -75,6 +75,13 @@ CLASSIC = BrokerProduct(
         missing=link_proof.missing,
         start_link=management.start_connector,
         stop_link=management.stop_connector,
+        link_log=LinkLog(
+            link_log.give_up_pattern,
+            "Raise max_reconnect_attempts or initial_reconnect_delay_ms of the link's discovery, or start the link "
+            "during the run with --fault 'start-link(LINK, at=S)'",
+            link_log.called_addresses,
+            link_log.attempts,
+        ),
         browse_by="stomp",  # its management returns only the first 400 messages (maxBrowsePageSize)
         durable_subscriptions=management.durable_subscriptions,
         remove_subscription=management.remove_subscription,

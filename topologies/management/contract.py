@@ -1,7 +1,7 @@
 """The management interface of a broker product: queries to a broker, their results, and the proof of a link."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +85,7 @@ class ManagedBrokers(Protocol):
 
     def pid(self, broker: str) -> int | None: ...
     def log_path(self, broker: str) -> Path | None: ...
+    def rendered(self) -> dict[str, str]: ...
 
 
 class BrokerQueries(Protocol):
@@ -156,14 +157,41 @@ class StoreLimit:
 
 
 @dataclass(frozen=True)
+class LinkAttempt:
+    """An attempt of a link's opener to connect: its Unix time, and its result; '' if the log does not have it."""
+
+    at_ns: int
+    result: str = ""
+
+    @property
+    def connected(self) -> bool:
+        return self.result == "connected"
+
+
+@dataclass(frozen=True)
+class LinkLog:
+    """What the opener of a link logs about it.
+
+    ``give_up_pattern``: a pattern, by the link's name and the addresses that it calls, of the text that the opener logs
+    once it makes no more attempts. ``advice``: how to avoid this. ``addresses``: each ``host:port`` that a link calls,
+    by the rendered files, its opener and its name; None if the log names links. ``attempts``: the attempts to connect
+    to addresses, from the lines of a log; None if the log does not have them.
+    """
+
+    give_up_pattern: Callable[[str, Sequence[str]], re.Pattern[str]]
+    advice: str
+    addresses: Callable[[Mapping[str, str], str, str], tuple[str, ...]] | None = None
+    attempts: Callable[[Sequence[str], Sequence[str]], list[LinkAttempt]] | None = None
+
+
+@dataclass(frozen=True)
 class ProductManagement:
     """How to manage the brokers of a product.
 
     ``queries``: the queries to a broker of a topology, by its name. ``link_end``: a broker's data on its link ends.
     ``missing``: one sentence per missing proof of a link, from the ends of all queried brokers. ``start_link`` and
-    ``stop_link`` start and stop the opener of a link, by the link's name and the opener's agent. ``give_up_pattern``: a
-    pattern of the text that the opener of a link, by the link's name, logs once it makes no more attempts; None if
-    unknown.
+    ``stop_link`` start and stop the opener of a link, by the link's name and the opener's agent. ``link_log``: how to
+    read its log; None if unknown.
 
     If clients cannot browse, queues are browsed another way: by management with ``browse``, which returns every message
     on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose clients can browse, but not with this
@@ -179,7 +207,7 @@ class ProductManagement:
     missing: Callable[[Link, Mapping[str, Any]], tuple[str, ...]]
     start_link: Callable[[Jolokia, str], None]
     stop_link: Callable[[Jolokia, str], None]
-    give_up_pattern: Callable[[str], re.Pattern[str]] | None = None
+    link_log: LinkLog | None = None
     browse: Callable[[Jolokia, str], list[QueuedMessage]] | None = None
     browse_by: str = ""
     unbrowsable: frozenset[str] = frozenset()

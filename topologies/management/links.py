@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TypeVar
 
 from topologies.management.contract import ManagedBrokers, management_of, pair_members, serving
 from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.link_logs import LINE_LIMIT, give_up_lines, log_of
 from topologies.model.link import Link
 from topologies.model.topology import Topology
 
@@ -22,7 +21,6 @@ POLL_S = 0.25
 ANSWER_TIMEOUT_S = 3.0
 STAYS_DOWN_S = 1.0
 LOG_LINES = 5
-LINE_LIMIT = 600  # the reason is at the end, after long thread names
 TELLING = (" WARN ", " ERROR ", "Exception", "stopped", "shutdown", "denied", "invalid")
 
 
@@ -74,12 +72,16 @@ def prove_links(
 def hold_back(runtime: ManagedBrokers, topology: Topology, names: Collection[str]) -> None:
     """Stop the links of these names that started automatically, once they are up, and wait until all are down.
 
-    A Classic connector that is stopped while it connects may come up afterwards. Raises LinksNotProven, and
-    ManagementFailed, also for a link that does not stay down for `STAYS_DOWN_S`.
+    A Classic connector that is stopped while it connects may come up afterwards. A link that has given up is down.
+    Raises LinksNotProven, and ManagementFailed, also for a link that does not stay down for `STAYS_DOWN_S`.
     """
     links = [link for link in topology.links if link.name in names]
     automatic = [link for link in links if link.starts_by_itself]
-    prove_links(runtime, topology, links=automatic)
+    began = time.monotonic()
+    while doubts := _still_connecting(runtime, topology, automatic):
+        if time.monotonic() - began >= TIMEOUT_S:
+            raise LinksNotProven(_describe(doubts, TIMEOUT_S, runtime, topology))
+        time.sleep(POLL_S)
     for link in automatic:
         with closing(Jolokia(runtime.management(link.opened_by.name), ANSWER_TIMEOUT_S)) as agent:
             management_of(topology).stop_link(agent, link.name)
@@ -90,6 +92,13 @@ def hold_back(runtime: ManagedBrokers, topology: Topology, names: Collection[str
             if down_since - began >= ANSWER_TIMEOUT_S:
                 raise ManagementFailed(f"link {min(up)!r} was still up {ANSWER_TIMEOUT_S:g} s after it was stopped")
         time.sleep(POLL_S)
+
+
+def _still_connecting(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[UnprovenLink]:
+    """Return the links that are down and have not given up."""
+    doubts = unproven(runtime, topology, links)
+    given_up = give_up_lines(runtime, topology, [doubt.link for doubt in doubts])
+    return [doubt for doubt in doubts if doubt.link.name not in given_up]
 
 
 def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[UnprovenLink]:
@@ -147,15 +156,6 @@ def _ends(
     return ends
 
 
-def give_up_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
-    """Return the last log entry in which the opener of a link stops its attempts, by the link's name."""
-    if (pattern := management_of(topology).give_up_pattern) is None:
-        return {}
-    text_of = cache(lambda opener: "\n".join(log_of(runtime.log_path(opener))))
-    found = {link.name: pattern(link.name).findall(text_of(link.opened_by.name)) for link in links}
-    return {name: texts[-1][:LINE_LIMIT] for name, texts in found.items() if texts}
-
-
 def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: ManagedBrokers, topology: Topology) -> str:
     lines = [
         f"{len(doubts)} of the links did not come up within {timeout_s:g} s; see the brokers' logs, or allow more time"
@@ -164,10 +164,8 @@ def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: Managed
         link = doubt.link
         lines.append(f"link {link.name!r} from {link.opened_by.name} to {link.to.name}: {'; '.join(doubt.missing)}")
         if text := give_up_lines(runtime, topology, [link]).get(link.name):
-            lines.append(
-                f"    {link.opened_by.name} gave up: {text}. Raise reconnect_attempts or retry_interval_ms, or write "
-                "auto_start=False: then the link is started once all brokers listen"
-            )
+            of_product = management_of(topology).link_log
+            lines.append(f"    {link.opened_by.name} gave up: {text}. {of_product.advice if of_product else ''}")
         for broker in (link.opened_by.name, link.to.name):
             logged = relevant(log_of(runtime.log_path(broker)), link)
             lines += [f"    {broker} logs: {line}" for line in logged]
@@ -191,11 +189,3 @@ def relevant(log: Sequence[str], link: Link) -> list[str]:
     lines = [line for line in log if any(word in line for word in about) and any(sign in line for sign in TELLING)]
     named = [line for line in lines if link.name in line]
     return [line[:LINE_LIMIT] for line in dict.fromkeys((named or lines)[-LOG_LINES:])]
-
-
-def log_of(path: Path | None) -> list[str]:
-    """The lines of a broker's log; [] if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines() if path else []
-    except OSError:
-        return []

@@ -106,6 +106,11 @@ class Link:
         return True
 
     @property
+    def declares_retries(self) -> bool:
+        """Whether it has settings of its own for when to connect again."""
+        return False
+
+    @property
     def is_mirror(self) -> bool:
         """Whether its end mirrors everything that happens at its opener."""
         return False
