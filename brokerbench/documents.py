@@ -37,7 +37,12 @@ from topologies.artemis.router import Router
 from topologies.artemis.users import ArtemisUser
 from topologies.catalogue.lookup import ENTRIES, entries
 from topologies.classic.broker import Broker, KahaDb
-from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.network_connectors import (
+    FailoverDiscovery,
+    MulticastDiscovery,
+    NetworkConnector,
+    StaticDiscovery,
+)
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.classic.users import ClassicUser
@@ -52,7 +57,7 @@ PART = re.compile(r"(<!-- ([^\n]*): written by make docs -->\n\n)(.*?)(\n<!-- en
 FIELDS_OF = (
     *(ClientGroup, Jvm),
     *(Broker, TransportConnector, DestinationPolicy, DeadLetters, BridgeFilter, KahaDb, ClassicUser),
-    *(NetworkConnector, StaticDiscovery, MulticastDiscovery),
+    *(NetworkConnector, StaticDiscovery, FailoverDiscovery, MulticastDiscovery),
     *(ArtemisBroker, Acceptor, AddressSetting, Address, Journal, HaPolicy, ArtemisUser, Router),
     *(BrokerConnection, AddressMatch, Mirror, ClusterLink, ClusterConnection),
 )

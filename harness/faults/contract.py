@@ -246,8 +246,13 @@ class LinkFault(Fault):
 
     def why_not_in_cluster(self, topology: Topology, verb: str, next_step: str) -> str:
         """Return why a broker cannot ``verb`` this link alone, with the next step; empty if it can."""
-        cluster = next(link.cluster_name for link in topology.links if link.name == self.target)
-        if not cluster:
+        link = next(link for link in topology.links if link.name == self.target)
+        if link.connector != link.name:
+            return (
+                f"{link.opened_by.name} opens all its links of multicast group {link.connector!r} by one connector, so "
+                f"it can only {verb} them together; use kill or join of a broker, or leave group out"
+            )
+        if not (cluster := link.cluster_name):
             return ""
         return (
             f"it is a link of cluster {cluster!r}, and a broker can only {verb} all its links of a cluster together; "

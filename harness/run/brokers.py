@@ -345,7 +345,7 @@ class BrokerEnvironment:
         """Stop every link. Raises ManagementFailed."""
         for link in self.topology.links:
             with closing(Jolokia(self.runtime.management(link.opened_by.name))) as agent:
-                management_of(self.topology).stop_link(agent, link.name)
+                management_of(self.topology).stop_link(agent, link.connector)
 
     def other_consumers(self) -> str:
         """Return a sentence about consumers of other clients on the run's queues; '' if there were none."""

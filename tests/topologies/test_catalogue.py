@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.topologies.golden_files import assert_golden, assert_golden_refusals
 from topologies.catalogue.lookup import ENTRIES, EntryCall, build, entries, entry_call
 from topologies.classic.broker import Broker
-from topologies.classic.network_connectors import MulticastDiscovery, StaticDiscovery
+from topologies.classic.network_connectors import FailoverDiscovery, MulticastDiscovery, StaticDiscovery
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.paths import count_by_links
@@ -320,7 +320,7 @@ def test_an_underscore_does_for_the_dash() -> None:
     assert build("source_and_sink") == build("source-and-sink")
 
 
-@pytest.mark.parametrize("discovery", [StaticDiscovery, MulticastDiscovery])
+@pytest.mark.parametrize("discovery", [StaticDiscovery, FailoverDiscovery, MulticastDiscovery])
 def test_the_docs_name_every_field_of_a_discovery(discovery: type) -> None:
     text = (Path(__file__).parents[2] / "docs" / "topologies.md").read_text(encoding="utf-8")
     section = text.partition("## Discovery and transports")[2].partition("\n## ")[0]

@@ -13,7 +13,12 @@ from tests.topologies.golden_files import FOLDER, assert_golden, settings_in
 from tests.topologies.samples import every_feature, site_of, topologies
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.broker import Broker, KahaDb
-from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.network_connectors import (
+    FailoverDiscovery,
+    MulticastDiscovery,
+    NetworkConnector,
+    StaticDiscovery,
+)
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.product import CLASSIC
 from topologies.classic.render import names
@@ -169,7 +174,8 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
         (DeadLetters, (names.DEAD_LETTERS,), "kind queue"),
         (BridgeFilter, (names.BRIDGE_FILTER,), ""),
         (StaticDiscovery, (names.STATIC_DISCOVERY,), ""),
-        (MulticastDiscovery, (names.MULTICAST_DISCOVERY,), "address port"),
+        (FailoverDiscovery, (names.FAILOVER_DISCOVERY,), ""),
+        (MulticastDiscovery, (names.MULTICAST_DISCOVERY,), "address port group"),
         (
             NetworkConnector,
             (names.NETWORK_CONNECTOR, names.NETWORK_TTL, names.NETWORK_CONNECTOR_LISTS),
@@ -306,6 +312,38 @@ def test_a_standby_tells_its_own_proxy_in_its_actives_group() -> None:
     )
     assert len(set(groups)) == 1
     assert addresses == ("tcp://127.0.0.1:7001", "tcp://127.0.0.1:7002")
+
+
+def test_the_failover_transport_calls_the_end_and_its_standby(classic_schema: etree.XMLSchema) -> None:
+    client, active, standby = Broker("client"), Broker("active"), Broker("standby", standby_of="active")
+    link = NetworkConnector(client, active, discovery=FailoverDiscovery(randomize=False, max_reconnect_attempts=0))
+    topology = Topology("pair", (client, active, standby), (link,), (), CLASSIC)
+    (uri,) = uris(topology, "client", "networkConnector")
+    inner = "?wireFormat.maxInactivityDuration=30000"
+    assert uri == (
+        f"static:(failover:(tcp://127.0.0.1:40003{inner},tcp://127.0.0.1:40006{inner})?initialReconnectDelay=10"
+        "&maxReconnectDelay=30000&useExponentialBackOff=true&maxReconnectAttempts=0&randomize=false)"
+    )
+    classic_schema.assertValid(broker_element(topology, "client"))
+    (short,) = uris(topology, "client", "networkConnector", dataclasses.replace(site_of(topology), unset_defaults=True))
+    assert (
+        short
+        == "static:(failover:(tcp://127.0.0.1:40003,tcp://127.0.0.1:40006)?maxReconnectAttempts=0&randomize=false)"
+    )
+
+
+def test_brokers_of_a_group_have_one_connector_each_and_announce_themselves_there(
+    classic_schema: etree.XMLSchema,
+) -> None:
+    topology = build("mesh(discovery='group')")
+    for broker in topology.brokers:
+        element = broker_element(topology, broker.name)
+        classic_schema.assertValid(element)
+        (connector,) = element.iter(f"{CORE}networkConnector")
+        assert (connector.get("name"), connector.get("duplex")) == ("default", "false")
+        assert "group=default-40000&" in str(connector.get("uri"))
+        (announced,) = filter(None, telling(topology, broker.name))
+        assert announced.partition("?")[2].startswith("group=default-40000&")
 
 
 @pytest.mark.parametrize("unset", [False, True])

@@ -1,16 +1,23 @@
 """Checks that the errors of invalid topologies have the object, the value and the rule."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from tests.topologies.golden_files import assert_golden_refusals
 from topologies.classic.broker import Broker, KahaDb
-from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.network_connectors import (
+    FailoverDiscovery,
+    MulticastDiscovery,
+    NetworkConnector,
+    StaticDiscovery,
+)
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.product import CLASSIC
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
+from topologies.model.impairment import Impairment
 from topologies.model.topology import Topology
 
 A, B, C = (Broker(name) for name in "abc")
@@ -32,6 +39,10 @@ def from_to(producers: Broker, consumers: Broker) -> tuple[ClientGroup, ...]:
 
 def link(opened_by: Broker, to: Broker, **settings: bool | int | str) -> NetworkConnector:
     return NetworkConnector(opened_by=opened_by, to=to, **settings)  # type: ignore[arg-type]
+
+
+def grouped(opened_by: Broker, to: Broker, **settings: int) -> NetworkConnector:
+    return NetworkConnector(opened_by, to, discovery=MulticastDiscovery(group="default"), **settings)  # type: ignore[arg-type]
 
 
 BREACHES: dict[str, Callable[[], object]] = {
@@ -86,6 +97,18 @@ BREACHES: dict[str, Callable[[], object]] = {
             NetworkConnector(A, B, name="y", discovery=MulticastDiscovery(port=6156)),
         )
     ),
+    "a multicast group of a duplex link": lambda: topology(
+        links=(NetworkConnector(A, B, duplex=True, discovery=MulticastDiscovery(group="default")),)
+    ),
+    "a multicast group through proxies": lambda: topology(
+        links=(replace(grouped(A, B), impairment=Impairment(delay_ms=1)),)
+    ),
+    "a multicast group with a link too few": lambda: topology(
+        (A, B, C), (grouped(A, B), grouped(B, A), grouped(A, C), grouped(C, A), grouped(C, B))
+    ),
+    "a multicast group with two settings": lambda: topology((A, B, C), (grouped(A, B), grouped(A, C, prefetch_size=1))),
+    "a multicast group without a name": lambda: MulticastDiscovery(group="a b"),
+    "a failover with fewer than no attempts": lambda: FailoverDiscovery(max_reconnect_attempts=-2),
     "a back-off of 0": lambda: StaticDiscovery(back_off_multiplier=0),
     "no connector": lambda: Broker("a", connectors=()),
     "two connectors of one protocol": lambda: Broker(

@@ -26,6 +26,7 @@ REGION_HOPS = 5
 DISCOVERIES: dict[str, StaticDiscovery | MulticastDiscovery] = {
     "static": StaticDiscovery(),
     "multicast": MulticastDiscovery(),
+    "group": MulticastDiscovery(group="default"),
 }
 
 
@@ -83,6 +84,12 @@ def mesh(
         + "-not-conduit" * (not conduit)
     )
     discovering_links = tuple(replace(link, discovery=DISCOVERIES[discovery]) for link in links)
+    if discovery == "group":  # each broker finds every other, so there are two links between two brokers
+        discovering_links = tuple(
+            replace(link, duplex=False, opened_by=opened_by, to=to, name="")
+            for link in discovering_links
+            for opened_by, to in ((link.opened_by, link.to), (link.to, link.opened_by))
+        )
     return Topology(name, members, discovering_links, clients(members, members), CLASSIC)
 
 

@@ -35,7 +35,7 @@ IMPAIRMENTS = "impairments"
 """Impairments of several links at once, in the syntax of ``--link``: ``- east<->west:delay=40ms``."""
 BROKERS = {name: product.brokers for name, product in PRODUCTS.items()}
 LINKS = {name: product.links for name, product in PRODUCTS.items()}
-MOST_PLACES = 2
+MOST_PLACES = 3
 COMMON = ("kind", "name")
 """Words that occur in many sections, with a different meaning in each."""
 PART = re.compile(r"(broker|link|client group|cluster)s?(?: are named)? '([^']+)'")

@@ -37,7 +37,7 @@ def missing(link: Link, ends: Mapping[str, LinkEnd]) -> tuple[str, ...]:
 
 
 def _bridge_missing(link: NetworkConnector, opener: LinkEnd, far: LinkEnd) -> str:
-    own = [bridge.remote_broker for bridge in opener.bridges if bridge.connector == link.name]
+    own = [bridge.remote_broker for bridge in opener.bridges if bridge.connector == link.connector]
     if far.broker in own:
         return ""
     instead = f" (it shows one to {', '.join(own)})" if own else ""
@@ -48,7 +48,7 @@ def _far_end_missing(link: NetworkConnector, far: LinkEnd, opener: str) -> str:
     if link.duplex:
         duplex = any(bridge.created_by_duplex and bridge.remote_broker == opener for bridge in far.bridges)
         return "" if duplex else f"{far.broker} shows no duplex bridge from {opener}"
-    logged_in = bridge_client_id(link.name, opener, link.client_id_token) in far.client_ids
+    logged_in = bridge_client_id(link.connector, opener, link.client_id_token) in far.client_ids
     return "" if logged_in else f"{far.broker} shows no login of {opener}"
 
 
@@ -66,5 +66,5 @@ def _demand_missing(link: NetworkConnector, holder: LinkEnd, listener: LinkEnd) 
 def _demand_client_id(link: NetworkConnector, holder: str, listener: str) -> str:
     """Return the client id. One-way: the opener's login. Duplex: each end subscribes for the other, in its broker."""
     if not link.duplex:
-        return bridge_client_id(link.name, listener, link.client_id_token)
+        return bridge_client_id(link.connector, listener, link.client_id_token)
     return link.client_id_token.join((link.name, listener, "inbound", holder))

@@ -20,6 +20,7 @@ from topologies.model.validity import (
     plain,
     require_at_least,
     require_limit,
+    require_name,
     require_rules,
 )
 
@@ -57,16 +58,41 @@ class StaticDiscovery:
 
 
 @dataclass(frozen=True)
+class FailoverDiscovery:
+    """The failover transport connects, as in ``static:(failover:(…))``. Defaults are those of 5.18.3's ``failover:``.
+
+    It tries the link's end and its standby. With ``randomize: false`` and ``max_reconnect_attempts: 0`` it is what
+    ``masterslave:`` makes of its URIs: the transport fails at once, and the discovery agent opens a new bridge. With
+    -1 it reconnects below the bridge.
+    """
+
+    kind: ClassVar[str] = "failover"
+
+    initial_reconnect_delay_ms: int = number(10, least=1)
+    max_reconnect_delay_ms: int = 30_000
+    use_exponential_back_off: bool = True
+    max_reconnect_attempts: int = number(-1, least=-1)  # -1: for ever; 0: none
+    randomize: bool = True
+
+    def __post_init__(self) -> None:
+        subject = "failover discovery"
+        require_rules(subject, self)
+        require_at_least(subject, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
+
+
+@dataclass(frozen=True)
 class MulticastDiscovery:
     """The far broker announces itself by multicast; brokers that listen open the bridge. Defaults are from 5.18.3.
 
-    Every broker announces itself in a separate group, so a link has exactly the end in the topology. ``time_to_live``:
-    the number of routers that its packets may pass. A broker that is silent for ten keep-alive intervals counts as
-    gone.
+    Without ``group`` every broker announces itself in a separate group, so a link has exactly the end in the topology.
+    With ``group`` all brokers of this group find each other: each opens a bridge to every other, by one connector.
+    ``time_to_live``: the number of routers that its packets may pass. A broker that is silent for ten keep-alive
+    intervals counts as gone.
     """
 
     kind: ClassVar[str] = "multicast"
 
+    group: str = ""
     address: str = "239.255.2.3"
     port: int = number(6155, least=1, most=65_535)
     time_to_live: int = number(1, least=0, most=255)
@@ -84,6 +110,8 @@ class MulticastDiscovery:
                 f"{subject}: address={self.address!r}, but it must be a multicast address, e.g. 239.255.2.3",
                 field="address",
             )
+        if self.group:
+            require_name(f"{subject}: group", self.group)
         require_rules(subject, self)
         require_at_least(subject, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
 
@@ -144,7 +172,7 @@ class NetworkConnector(Link):
     # connection
     # Silence after which the bridge is closed; the smaller value of both ends applies.
     max_inactivity_ms: int = number(30_000, least=0)
-    discovery: StaticDiscovery | MulticastDiscovery = field(default_factory=StaticDiscovery)
+    discovery: StaticDiscovery | FailoverDiscovery | MulticastDiscovery = field(default_factory=StaticDiscovery)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,7 +202,17 @@ class NetworkConnector(Link):
 
     @property
     def declares_retries(self) -> bool:
-        return self.discovery != type(self.discovery)()
+        return self.discovery not in (StaticDiscovery(), MulticastDiscovery())
+
+    @property
+    def multicast_group(self) -> str:
+        """The group in which brokers find each other; '' if the link looks for one broker."""
+        return self.discovery.group if isinstance(self.discovery, MulticastDiscovery) else ""
+
+    @property
+    def connector(self) -> str:
+        """One connector opens the links to all brokers of a group."""
+        return self.multicast_group or self.name
 
     @property
     def uses_tls(self) -> bool:

@@ -35,7 +35,7 @@ class LinkNames:
         openers = {link.name: pair_members(topology, link.opened_by.name) for link in links}
         return cls(
             frozenset(
-                management.bridge_client_id(link.name, opener, link.client_id_token)
+                management.bridge_client_id(link.connector, opener, link.client_id_token)
                 for link in links
                 for opener in openers[link.name]
             ),

@@ -4,6 +4,7 @@ Each rule yields one sentence per violation.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
@@ -18,6 +19,7 @@ def classic_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
         if isinstance(link, NetworkConnector) and "openwire" not in link.to.protocols:
             yield f"link {link.name!r} needs an openwire transport connector on {link.to.name!r}; add one"
     yield from _told_apart(links)
+    yield from _multicast_groups(links)
 
 
 def classic_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
@@ -67,6 +69,52 @@ def _wildcards(links: Sequence[Link]) -> Iterator[str]:
                         f"link {link.name!r}: {field} has {destination!r}: '#' is Artemis' wildcard, and an ordinary"
                         " word here; write '>'"
                     )
+
+
+def _multicast_groups(links: Sequence[Link]) -> Iterator[str]:
+    by_group: dict[str, list[NetworkConnector]] = {}
+    for link in links:
+        if isinstance(link, NetworkConnector) and link.multicast_group:
+            by_group.setdefault(link.multicast_group, []).append(link)
+    for group, members in by_group.items():
+        for link in members:
+            yield from _impossible_in_group(link)
+        yield from _not_in_group(group, members)
+
+
+def _impossible_in_group(link: NetworkConnector) -> Iterator[str]:
+    subject = f"link {link.name!r} of multicast group {link.multicast_group!r}"
+    if link.duplex:
+        yield f"{subject} is duplex, but each broker of a group opens links itself; write one link each way"
+    if link.impairment:
+        yield (
+            f"{subject} has an impairment, but a broker announces one address to its whole group, so its links have no"
+            " proxies of their own; leave group out"
+        )
+
+
+def _not_in_group(group: str, members: Sequence[NetworkConnector]) -> Iterator[str]:
+    """Yield links that brokers would not open as declared.
+
+    By one connector, a broker opens a link to every broker that others look for in the group.
+    """
+    first = {link.opened_by.name: link for link in reversed(members)}
+    for link in members:
+        earlier = first[link.opened_by.name]
+        if _without_end(link) != _without_end(earlier):
+            yield (
+                f"links {earlier.name!r} and {link.name!r} of multicast group {group!r} have different settings, but"
+                f" {link.opened_by.name} opens both by one connector; give both the same"
+            )
+    pairs = {(link.opened_by.name, link.to.name) for link in members}
+    for opener in first:
+        for to in sorted({to for _, to in pairs} - {opener}):
+            if (opener, to) not in pairs:
+                yield f"broker {opener!r} opens a link to {to!r}, which it finds in multicast group {group!r}; add it"
+
+
+def _without_end(link: NetworkConnector) -> NetworkConnector:
+    return replace(link, to=link.opened_by, name="any")
 
 
 def _told_apart(links: Sequence[Link]) -> Iterator[str]:

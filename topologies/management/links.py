@@ -84,7 +84,7 @@ def hold_back(runtime: ManagedBrokers, topology: Topology, names: Collection[str
         time.sleep(POLL_S)
     for link in automatic:
         with closing(Jolokia(runtime.management(link.opened_by.name), ANSWER_TIMEOUT_S)) as agent:
-            management_of(topology).stop_link(agent, link.name)
+            management_of(topology).stop_link(agent, link.connector)
     began = down_since = time.monotonic()
     while time.monotonic() - down_since < STAYS_DOWN_S:
         if up := {link.name for link in links} - {doubt.link.name for doubt in unproven(runtime, topology, links)}:
@@ -121,7 +121,7 @@ def start_links(runtime: ManagedBrokers, topology: Topology, links: Iterable[Lin
     for link in links:
         if not link.starts_by_itself:
             with closing(Jolokia(runtime.management(link.opened_by.name), ANSWER_TIMEOUT_S)) as agent:
-                start(agent, link.name)
+                start(agent, link.connector)
 
 
 def _at_ends(links: Iterable[Link]) -> dict[str, None]:

@@ -66,7 +66,7 @@ class ManagedOperations:
         link = next(link for link in self._topology.links if link.name == link_name)
         try:
             with closing(Jolokia(self._brokers.management(link.opened_by.name))) as agent:
-                operation(agent, link_name)
+                operation(agent, link.connector)
         except ManagementFailed as error:
             raise ManagementFailed(f"link {link_name!r}: {error}") from error
 

@@ -106,6 +106,11 @@ class Link:
         return True
 
     @property
+    def connector(self) -> str:
+        """The name under which its opener has it. Links of one opener with the same name start and stop together."""
+        return self.name
+
+    @property
     def declares_retries(self) -> bool:
         """Whether it has settings of its own for when to connect again."""
         return False

@@ -7,7 +7,12 @@ It also decides which settings are rendered: all, or with `--unset-defaults` onl
 """
 
 from topologies.classic.broker import Broker, KahaDb
-from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.network_connectors import (
+    FailoverDiscovery,
+    MulticastDiscovery,
+    NetworkConnector,
+    StaticDiscovery,
+)
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.explicit_fields import Written, explicit_or, write_all
@@ -70,7 +75,8 @@ NETWORK_CONNECTOR = every_field_spelled(
     use_broker_name_as_id_seed="useBrokerNameAsIdSees",
 )
 STATIC_DISCOVERY = every_field_spelled(camel_case, StaticDiscovery)
-MULTICAST_DISCOVERY = every_field_spelled(camel_case, MulticastDiscovery, without="address port")
+FAILOVER_DISCOVERY = every_field_spelled(camel_case, FailoverDiscovery)
+MULTICAST_DISCOVERY = every_field_spelled(camel_case, MulticastDiscovery, without="address port group")
 
 
 NEEDED = {

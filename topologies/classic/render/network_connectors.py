@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from lxml import etree
 
 from topologies.classic.broker import Broker
-from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
+from topologies.classic.network_connectors import FailoverDiscovery, MulticastDiscovery, NetworkConnector
 from topologies.classic.render import names
 from topologies.classic.render.names import written_at
 from topologies.model.broker import AnyBroker
@@ -33,21 +33,24 @@ def add_network_connectors(parent: etree._Element, topology: Topology, broker: B
     links = [link for link in topology.opened_by(opener) if isinstance(link, NetworkConnector)]
     if links:
         connectors = add(parent, "networkConnectors")
-        for link in links:
+        for link in {link.connector: link for link in reversed(links)}.values():
             _add_network_connector(connectors, link, bridge_uri(topology, link, site), written_at(site))
 
 
 def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
-    """``static:(tcp://host:port?…)?…``, ``masterslave:(…)`` if the end has a standby, or ``multicast://…``."""
+    """``static:(tcp://host:port?…)?…``, ``masterslave:(…)`` if the end has a standby, or as its discovery says."""
     if isinstance(link.discovery, MulticastDiscovery):
         inactivity = attributes_of(link, {"max_inactivity_ms": f"discovered.{INACTIVITY}"}, written_at(site))
-        return _multicast_uri(link.discovery, *_group(link, site), site, inactivity)
+        return _multicast_uri(link.discovery, _group(link, site), site, inactivity)
     standbys = [broker for broker in topology.brokers if broker.standby_of == link.to.name]
     called = (link.to, *standbys)
     uris = ",".join(
         _with_options(link, _called_uri(end, site.address_for(link.name, end.name, "openwire")), written_at(site))
         for end in called
     )
+    if isinstance(link.discovery, FailoverDiscovery):
+        options = attributes_of(link.discovery, names.FAILOVER_DISCOVERY, written_at(site))
+        return f"static:(failover:({uris}){'?' if options else ''}{_query(options)})"
     options = attributes_of(link.discovery, names.STATIC_DISCOVERY, written_at(site))
     return f"{'masterslave' if standbys else 'static'}:({uris}){'?' if options else ''}{_query(options)}"
 
@@ -72,8 +75,7 @@ def announcement_uri(topology: Topology, broker: Broker, site: Site) -> str:
     discovery = discovery_of(topology, broker)
     if discovery is None or proxied_announcements(topology, broker, site):
         return ""
-    reached = broker.active
-    return _multicast_uri(discovery, reached, reached, site, {})
+    return _multicast_uri(discovery, _group_of(discovery, broker.active, broker.active, site), site, {})
 
 
 def discovery_of(topology: Topology, broker: Broker) -> MulticastDiscovery | None:
@@ -87,7 +89,7 @@ def proxied_announcements(topology: Topology, broker: Broker, site: Site) -> dic
     A link without a proxy gets the broker's own address, by `announcement_uri`; either all links have proxies or none.
     """
     return {
-        link.name: (_multicast_uri(discovery, *_group(link, site), site, {}), _called_uri(broker, address))
+        link.name: (_multicast_uri(discovery, _group(link, site), site, {}), _called_uri(broker, address))
         for link, discovery in _lookers(topology, broker)
         if (address := site.link_addresses.get((link.name, broker.name)))
     }
@@ -101,17 +103,21 @@ def _lookers(topology: Topology, broker: Broker) -> Iterator[tuple[NetworkConnec
             yield link, link.discovery
 
 
-def _group(link: NetworkConnector, site: Site) -> tuple[str, str]:
-    """The group's name, per broker or per link through a proxy, and the broker that is discovered there."""
+def _group(link: NetworkConnector, site: Site) -> str:
+    """The name of a link's group: per broker, per link through a proxy, or as its discovery says."""
+    assert isinstance(link.discovery, MulticastDiscovery)
     proxied = (link.name, link.to.name) in site.link_addresses
-    return link.name if proxied else link.to.name, link.to.name
+    return _group_of(link.discovery, link.name if proxied else link.to.name, link.to.name, site)
 
 
-def _multicast_uri(
-    discovery: MulticastDiscovery, group: str, reached: str, site: Site, query: Mapping[str, str]
-) -> str:
-    # The port in it makes the group unique to this run on this machine.
-    options = {"group": f"{group}-{site.port(reached, 'openwire')}"}
+def _group_of(discovery: MulticastDiscovery, own: str, reached: str, site: Site) -> str:
+    """Return ``default-61616``: the port makes the group unique to this run on this machine."""
+    port = min(site.ports.values()) if discovery.group else site.port(reached, "openwire")
+    return f"{discovery.group or own}-{port}"
+
+
+def _multicast_uri(discovery: MulticastDiscovery, group: str, site: Site, query: Mapping[str, str]) -> str:
+    options = {"group": group}
     if site.bind_host.startswith("127."):
         options |= {"joinNetworkInterface": site.loopback_interface, "networkInterface": site.loopback_interface}
     options |= attributes_of(discovery, names.MULTICAST_DISCOVERY, written_at(site)) | dict(query)
@@ -123,7 +129,7 @@ def _query(options: Mapping[str, str]) -> str:
 
 
 def _add_network_connector(parent: etree._Element, link: NetworkConnector, uri: str, written: Written) -> None:
-    attributes = attributes_of(link, network_connector_names(link), written)
+    attributes = attributes_of(link, network_connector_names(link), written) | {"name": link.connector}
     element = add(parent, "networkConnector", attributes | _login(link) | {"uri": uri})
     if link.destination_filter:
         element.set("destinationFilter", link.destination_filter)
