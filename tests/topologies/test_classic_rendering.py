@@ -332,6 +332,18 @@ def test_the_failover_transport_calls_the_end_and_its_standby(classic_schema: et
     )
 
 
+@pytest.mark.parametrize(("attempts", "warned"), [(-1, True), (3, True), (0, False)])
+def test_a_transport_that_connects_again_below_its_bridge_is_warned_about(attempts: int, warned: bool) -> None:
+    link = NetworkConnector(Broker("a"), Broker("b"), discovery=FailoverDiscovery(max_reconnect_attempts=attempts))
+    topology = Topology("pair", (link.opened_by, link.to), (link,), (), CLASSIC)
+    assert any("write max_reconnect_attempts: 0" in warning for warning in topology.warnings) == warned
+
+
+def test_connectors_are_in_the_order_of_the_links() -> None:
+    connectors = broker_element(build("mesh"), "broker-1").iter(f"{CORE}networkConnector")
+    assert [element.get("name") for element in connectors] == ["broker-1-to-broker-2", "broker-1-to-broker-3"]
+
+
 def test_brokers_of_a_group_have_one_connector_each_and_announce_themselves_there(
     classic_schema: etree.XMLSchema,
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from topologies.classic.broker import Broker
-from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
+from topologies.classic.network_connectors import FailoverDiscovery, MulticastDiscovery, NetworkConnector
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
 
@@ -25,6 +25,7 @@ def classic_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
 def classic_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
     """Yield warnings about settings that are valid, and sometimes intended."""
     yield from _links_without_demand(links)
+    yield from _reconnected_below_bridges(links)
     yield from _wildcards(links)
     yield from _wildcards_of_policies(brokers)
 
@@ -57,6 +58,22 @@ def _wildcards_of_policies(brokers: Sequence[AnyBroker]) -> Iterator[str]:
                     f"broker {broker.name!r}: policies have the pattern {policy.pattern!r}: '#' is Artemis' wildcard,"
                     " and an ordinary word here; write '>'"
                 )
+
+
+def _reconnected_below_bridges(links: Sequence[Link]) -> Iterator[str]:
+    """Yield links whose transport connects again without a new bridge.
+
+    The broker at the end then takes the bridge for a client that resends: it discards each persistent message whose
+    number is not higher than that of the last one, whichever producer sent it (ProducerBrokerExchange.canDispatch).
+    """
+    for link in links:
+        discovery = link.discovery if isinstance(link, NetworkConnector) else None
+        if isinstance(discovery, FailoverDiscovery) and discovery.max_reconnect_attempts:
+            yield (
+                f"link {link.name!r}: its failover transport may connect again below the bridge; the other broker then"
+                " discards messages of different producers as duplicates, and confirms them; write"
+                " max_reconnect_attempts: 0 in its discovery, as masterslave: does"
+            )
 
 
 def _wildcards(links: Sequence[Link]) -> Iterator[str]:

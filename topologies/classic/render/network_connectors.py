@@ -33,7 +33,7 @@ def add_network_connectors(parent: etree._Element, topology: Topology, broker: B
     links = [link for link in topology.opened_by(opener) if isinstance(link, NetworkConnector)]
     if links:
         connectors = add(parent, "networkConnectors")
-        for link in {link.connector: link for link in reversed(links)}.values():
+        for link in {link.connector: link for link in links}.values():
             _add_network_connector(connectors, link, bridge_uri(topology, link, site), written_at(site))
 
 
