@@ -144,13 +144,14 @@ FAULTS = _table(
     nullable=("ended_ns", "error", "requested_ns", "effective_ns", "restored_ns"),
 )
 
-# One row per figure per second. kind: broker | queue | connector | bridge | process | machine | link.
+# One row per figure per second. kind: broker | queue | subscription | connector | bridge | process | machine | link.
 # object: '' for a broker or process, the queue's, connector's or link's name, "connector|remote broker" for a bridge.
 # metric (all counters are totals since the broker's start, all integers):
 #   broker     connections, heap_used_bytes, heap_max_bytes, memory_percent, store_percent, total_messages,
 #              total_enqueues (Classic: of all destinations, advisories included)
 #   queue      depth, in_flight, enqueue_count, dequeue_count, forward_count, dispatch_count, expired_count,
 #              consumers, producers; other_consumers: those of clients that are not the run's (only if there are any)
+#   subscription  depth: messages that Classic stores for a durable subscription; object: <client id>.<name>
 #   connector  connections (clients only: bridges are left out; no row while there are none)
 #   bridge     enqueue_count, dequeue_count, received_count; backlog: messages on the link's own queue; queue_backlog:
 #              messages on the queues that the link reads; unconfirmed: messages that a bridge of Classic has taken

@@ -43,11 +43,11 @@ def connections_over_time(table: pa.Table, brokers: Sequence[str], backdrop: Bac
 
 
 def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
-    """Return the highest depth in each step, with a line per queue and broker.
+    """Return the highest depth in each step, with a line per queue, or durable subscription, and broker.
 
-    Queues that stayed empty are left out, and also the canaries' queues.
+    Those that stayed empty are left out, and also the canaries' queues.
     """
-    rows = of_kind(resources, "queue", "depth")
+    rows = pa.concat_tables(of_kind(resources, kind, "depth") for kind in ("queue", "subscription"))
     rows = rows.filter(pc.invert(pc.starts_with(rows["object"], pattern=CANARY_PREFIX)))
     filled = set(rows.filter(pc.greater(rows["value"], 0))["object"].to_pylist())
     queues = sorted(filled or rows["object"].to_pylist()[:1])
@@ -167,7 +167,7 @@ def broker_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
         chart_over_time(
             "queues",
             "Queue depths",
-            "The highest depth of each queue; queues that stayed empty are left out.",
+            "The highest depth of each queue and of each durable subscription; those that stayed empty are left out.",
             queue_depths(resources, names, backdrop),
             unsampled,
         ),

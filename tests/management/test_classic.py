@@ -62,6 +62,16 @@ WHOLE = {
     "TotalMessageCount": 6,
     "TotalEnqueueCount": 7,
 }
+DURABLE = {
+    "mbean": {
+        "ClientId": "consumers-0",
+        "SubscriptionName": "Taker-0",
+        "DestinationName": "prices",
+        "Selector": None,
+        "Active": False,
+        "PendingQueueSize": 12,
+    }
+}
 HEAP = {"HeapMemoryUsage": {"init": 1, "committed": 2, "used": 3, "max": 4}}
 
 
@@ -102,7 +112,9 @@ def test_connectors_of_5_16_which_cannot_say_so_count_from_when_they_are_there()
 
 def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> None:
     sampled = figures(
-        "n2", answered(WHOLE, HEAP, {"q": QUEUE}, SUBSCRIPTIONS, OPENED, DUPLEX, CONNECTIONS), {"n1-to-n2_n1_outbound"}
+        "n2",
+        answered(WHOLE, HEAP, {"q": QUEUE}, SUBSCRIPTIONS, DURABLE, OPENED, DUPLEX, CONNECTIONS),
+        {"n1-to-n2_n1_outbound"},
     )
     assert sampled.broker == {
         "connections": 9,
@@ -117,28 +129,29 @@ def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> 
         "depth": 1, "in_flight": 2, "enqueue_count": 3, "dequeue_count": 4, "forward_count": 5, "dispatch_count": 6,
         "expired_count": 7, "consumers": 8, "producers": 9}}  # fmt: skip
     assert [replace(bridge, counters=COUNTERS) for bridge in sampled.bridges] == list(BRIDGES)
-    assert len(figure_requests("n2")) == 7
+    assert sampled.subscriptions == {"consumers-0.Taker-0": 12}
+    assert len(figure_requests("n2")) == 8
 
 
 def test_a_bridge_has_what_its_own_subscriptions_hold_without_advisories() -> None:
-    sampled = figures("n2", answered(WHOLE, HEAP, {}, SUBSCRIPTIONS, OPENED, DUPLEX, CONNECTIONS), ())
+    sampled = figures("n2", answered(WHOLE, HEAP, {}, SUBSCRIPTIONS, {}, OPENED, DUPLEX, CONNECTIONS), ())
     assert [bridge.counters for bridge in sampled.bridges] == [{**COUNTERS, "unconfirmed": n} for n in (42, 4)]
 
 
 def test_bridges_are_no_clients() -> None:
-    sampled = figures("n2", answered(WHOLE, HEAP, {}, {}, {}, {}, CONNECTIONS), {"n1-to-n2_n1_outbound"})
+    sampled = figures("n2", answered(WHOLE, HEAP, {}, {}, {}, {}, {}, CONNECTIONS), {"n1-to-n2_n1_outbound"})
     assert sampled.clients == {"openwire": 1, "stomp": 2}
 
 
 def test_a_broker_without_queues_bridges_and_clients_has_none() -> None:
-    sampled = figures("n2", [*answered(WHOLE, HEAP), NONE, NONE, NONE, NONE, *answered([])], ())
-    assert (sampled.queues, sampled.bridges, sampled.clients) == ({}, (), {})
+    sampled = figures("n2", [*answered(WHOLE, HEAP), NONE, NONE, NONE, NONE, NONE, *answered([])], ())
+    assert (sampled.queues, sampled.subscriptions, sampled.bridges, sampled.clients) == ({}, {}, (), {})
 
 
 def test_a_broker_whose_own_mbean_is_missing_is_an_error_that_names_it() -> None:
     missing = Answer(B, 404, error="No MBean")
     with pytest.raises(ManagementFailed, match=f"broker 'n2', MBean {B}: No MBean"):
-        figures("n2", [missing, *answered(HEAP, {}, {}, {}, {}, [])], ())
+        figures("n2", [missing, *answered(HEAP, {}, {}, {}, {}, {}, [])], ())
 
 
 def test_what_links_show_at_one_end_is_understood() -> None:

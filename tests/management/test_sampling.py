@@ -11,7 +11,17 @@ from contextlib import contextmanager
 import pytest
 
 from records.tables.schemas import SAMPLES
-from tests.management.test_classic import BRIDGES, CONNECTIONS, DUPLEX, HEAP, OPENED, QUEUE, SUBSCRIPTIONS, WHOLE
+from tests.management.test_classic import (
+    BRIDGES,
+    CONNECTIONS,
+    DUPLEX,
+    DURABLE,
+    HEAP,
+    OPENED,
+    QUEUE,
+    SUBSCRIPTIONS,
+    WHOLE,
+)
 from tests.management.test_jolokia import agent, answer
 from tests.support.waiting import until
 from topologies.classic.broker import Broker
@@ -32,7 +42,7 @@ HUB = Topology("t", (Broker("hub"), Broker("frozen")), (), (), CLASSIC)
 ANSWER = answer(
     *(
         {"status": 200, "value": value}
-        for value in (WHOLE, HEAP, {"q": QUEUE}, SUBSCRIPTIONS, OPENED, DUPLEX, CONNECTIONS)
+        for value in (WHOLE, HEAP, {"q": QUEUE}, SUBSCRIPTIONS, DURABLE, OPENED, DUPLEX, CONNECTIONS)
     )
 )
 METRICS = {
@@ -44,6 +54,7 @@ METRICS = {
         "depth", "in_flight", "enqueue_count", "dequeue_count", "forward_count", "dispatch_count", "expired_count",
         "consumers", "producers",
     },
+    "subscription": {"depth"},
     "connector": {"connections"},
     "bridge": {"enqueue_count", "dequeue_count", "received_count", "unconfirmed"},
     "process": {"cpu_ns", "core_wait_ns", "rss_bytes", "threads"},
@@ -100,7 +111,7 @@ def frozen_agent() -> Iterator[tuple[ManagementEndpoint, Counter[str]]]:
 
 
 def figures() -> Figures:
-    return Figures({"connections": 3}, {"orders": {"depth": 7}}, BRIDGES, {"stomp": 2})
+    return Figures({"connections": 3}, {"orders": {"depth": 7}}, BRIDGES, {"stomp": 2}, {"taker-0.prices": 5})
 
 
 def test_figures_become_rows_with_a_bridge_named_by_its_link_at_both_ends() -> None:
@@ -109,6 +120,7 @@ def test_figures_become_rows_with_a_bridge_named_by_its_link_at_both_ends() -> N
     assert taken == [
         ("broker", "", "connections", 3),
         ("queue", "orders", "depth", 7),
+        ("subscription", "taker-0.prices", "depth", 5),
         ("connector", "stomp", "connections", 2),
         ("bridge", "n2-to-n3|n3", "enqueue_count", 3),
         ("bridge", "n2-to-n3|n3", "dequeue_count", 2),
@@ -147,7 +159,7 @@ def test_a_sample_is_timed_half_way_between_question_and_answer() -> None:
 
 def test_an_mbean_that_goes_while_it_is_read_makes_a_sample_missing_and_not_wrong() -> None:
     half = {**QUEUE, "QueueSize": None}
-    values = (WHOLE, HEAP, {"q": half}, {}, OPENED, DUPLEX, CONNECTIONS)
+    values = (WHOLE, HEAP, {"q": half}, {}, {}, OPENED, DUPLEX, CONNECTIONS)
     with (
         agent(200, answer(*({"status": 200, "value": value} for value in values))) as (endpoint, _),
         pytest.raises(ManagementFailed, match=r"broker 'hub': its figures are not in the format of .* \(TypeError"),

@@ -101,6 +101,12 @@ def test_queues_that_stayed_empty_are_left_out() -> None:
     assert [(line.name, line.values) for line in lines] == [("orders at a", (3,))]
 
 
+def test_a_durable_subscription_is_shown_at_each_broker_that_stores_its_messages() -> None:
+    rows = ((0, "a", "subscription", "c.s", "depth", 3), (0, "b", "subscription", "c.s", "depth", 4))
+    lines = queue_depths(table(RESOURCES, *rows), ["a", "b"], Backdrop(0, 0, 1)).panels[0].lines
+    assert [(line.name, line.values) for line in lines] == [("c.s at a", (3,)), ("c.s at b", (4,))]
+
+
 def test_a_link_that_messages_waited_for_has_a_row_for_each_direction() -> None:
     rows = (
         (0, "a", "b", "mesh", "bridge", 3),

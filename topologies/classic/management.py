@@ -111,6 +111,7 @@ def figure_requests(broker: str) -> tuple[Request, ...]:
         read(HEAP, "HeapMemoryUsage"),
         read(f"{mbean},destinationType=Queue,destinationName=*", "Name", *QUEUE_FIGURES.values()),
         read(f"{mbean},destinationType=*,{_BRIDGES_CONSUMERS}", *WAITING),
+        _durable_subscriptions_asked(mbean),
         *_bridges_asked(mbean),
         connection_request(mbean),
     )
@@ -118,12 +119,15 @@ def figure_requests(broker: str) -> tuple[Request, ...]:
 
 def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collection[str]) -> Figures:
     """Parse the answers to `figure_requests`. Raises ManagementFailed if one is an error."""
-    whole, heap, queues, subscriptions, *bridges, connections = (value_of(broker, answer) for answer in answers)
+    whole, heap, queues, subscriptions, durable, *bridges, connections = (
+        value_of(broker, answer) for answer in answers
+    )
     return Figures(
         broker=named_figures(BROKER_FIGURES, whole) | heap_figures(heap),
         queues={queue["Name"]: named_figures(QUEUE_FIGURES, queue) for queue in queues.values()},
         bridges=_with_unconfirmed(broker, _bridges(bridges), subscriptions),
         clients=_clients(connections, bridge_client_ids),
+        subscriptions={held.queue: held.waiting for held in map(_durable_subscription, durable.values())},
     )
 
 
@@ -157,10 +161,13 @@ def _held_by(broker: str, bridge: Bridge, held: Mapping[str, int]) -> int:
 
 def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
     """Return the durable subscriptions of clients and links. Raises ManagementFailed."""
-    mbeans = f"{broker_mbean(agent.calls_itself)},destinationType=Topic,{_CONSUMERS},consumerId=Durable*"
-    attributes = ("ClientId", "SubscriptionName", "DestinationName", "Selector", "Active", "PendingQueueSize")
-    (answer,) = agent.bulk([read(mbeans, *attributes)])
+    (answer,) = agent.bulk([_durable_subscriptions_asked(broker_mbean(agent.calls_itself))])
     return [_durable_subscription(subscription) for subscription in value_of(agent.broker, answer).values()]
+
+
+def _durable_subscriptions_asked(mbean: str) -> Request:
+    attributes = ("ClientId", "SubscriptionName", "DestinationName", "Selector", "Active", "PendingQueueSize")
+    return read(f"{mbean},destinationType=Topic,{_CONSUMERS},consumerId=Durable*", *attributes)
 
 
 def remove_subscription(agent: Jolokia, subscription: DurableSubscription) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,6 +36,7 @@ class Figures:
     queues: Mapping[str, Mapping[str, int]]  # by queue and metric
     bridges: tuple[Bridge, ...]
     clients: Mapping[str, int]  # connections by transport connector, without bridges
+    subscriptions: Mapping[str, int] = field(default_factory=dict)  # stored messages by `DurableSubscription.queue`
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, s
     for queue, metrics in figures.queues.items():
         for metric, value in metrics.items():
             yield Row(broker, at_ns, "queue", queue, metric, value)
+    for subscription, waiting in figures.subscriptions.items():
+        yield Row(broker, at_ns, "subscription", subscription, "depth", waiting)
     for connector, count in figures.clients.items():
         yield Row(broker, at_ns, "connector", connector, "connections", count)
     for bridge in figures.bridges:
@@ -129,6 +131,10 @@ class Sampler:
         self._waits: dict[int, CoreWaits] = {}
         self.missed: Counter[str] = Counter()  # missing samples by broker
         self.latest: dict[Series, CounterReadings] = {}  # grows with the number of objects, not with time
+
+    def follow(self, topology: Topology) -> None:
+        """Query the brokers as a topology with changed settings needs it, from the next sample on."""
+        self._queries = queries_by_broker(topology)
 
     def start(self) -> None:
         loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
