@@ -43,6 +43,10 @@ class RuntimeProbe:
         self._runtime, self._topology, self._connectors = runtime, topology, connectors
         self._numbers = itertools.count()
 
+    def follow(self, topology: Topology) -> None:
+        """Measure by a topology with changed settings from now on."""
+        self._topology = topology
+
     def gone(self, broker: str) -> bool:
         return not self._runtime.alive(broker) and not any(map(_accepts, self._endpoints(broker)))
 

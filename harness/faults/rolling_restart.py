@@ -8,11 +8,15 @@ Each restart is a separate fault, so a run reports the effect of each.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from harness.faults.contract import Fault, Probe
 from harness.faults.restart import RestartBroker
+from topologies.catalogue.overlay import Overlay, overlay_named
 from topologies.model.topology import Topology
+from topologies.runtimes.capabilities import Capability, why_not
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.managed import reconfigure
 
 ALL = "all"
 PAUSE_S = 5.0
@@ -25,6 +29,8 @@ class RestartInTurn(RestartBroker):
     """One of several restarts.
 
     The restart is over once the broker accepts logins and all its links are up. ``after_s``: the `turn_pause_s`.
+    ``overlay``: changes the settings of the broker and of the links that it opens. ``changed``: the topology from then
+    on, set by `harness.faults.changed_configuration`.
     """
 
     look_every_s: ClassVar[float] = 0.25  # each look sends requests to the brokers at both ends of each link
@@ -32,6 +38,13 @@ class RestartInTurn(RestartBroker):
     not_mended_as: ClassVar[str] = "did not accept logins with all its links up"
 
     after_s: float | None = None
+    overlay: Overlay | None = None
+    changed: Topology | None = None
+
+    def end(self, runtime: Runtime) -> None:
+        if self.changed is not None:
+            reconfigure(runtime, self.target, self.changed)
+        super().end(runtime)
 
     @property
     def turn_pause_s(self) -> float | None:
@@ -46,7 +59,7 @@ class RollingRestart(RestartBroker):
     """Placeholder in a plan for the restarts of several brokers, which `expand_rolling_restarts` makes.
 
     ``target``: ``all``, or a client group for the brokers where it enters. ``pause_s``: time from the end of one
-    restart to the beginning of the next.
+    restart to the beginning of the next. ``overlay``: a file with settings that the brokers have after their restart.
     """
 
     kind: ClassVar[str] = "rolling-restart"
@@ -54,19 +67,36 @@ class RollingRestart(RestartBroker):
         "every broker, one after the other, is asked to shut down and started again at once; each restart begins "
         "`pause` seconds (default 5) after the previous broker accepts logins again and has its links up. The results "
         "have one `restart` per broker. With a client group instead of `all`, the brokers where the group enters are "
-        "restarted"
+        "restarted. `overlay` names a file like that of `--overlay`, with settings that each broker has after its "
+        "restart"
     )
     takes: ClassVar[str] = "all"
     seconds: ClassVar[Mapping[str, str]] = {"pause": "pause_s"}
+    texts: ClassVar[tuple[str, ...]] = ("overlay",)
 
     target: str = ALL
     at_s: float = 0.0
     pause_s: float = PAUSE_S
+    overlay: Overlay | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.pause_s < math.inf:
             raise ValueError(f"fault {self.kind} of {self.target}: pause={self.pause_s:g} must be 0 or more seconds")
+
+    @classmethod
+    def usage(cls) -> str:
+        return f"{cls.kind}({cls.takes}, at=S, pause=S, overlay=FILE)"
+
+    @classmethod
+    def fields_of(cls, argument: str, texts: Mapping[str, str]) -> dict[str, Any]:
+        if "overlay" not in texts:
+            return {"target": argument}
+        return {"target": argument, "overlay": overlay_named(texts["overlay"])}
+
+    def why_not_on(self, runtime: str) -> str:
+        changing = why_not(runtime, Capability.RECONFIGURES) if self.overlay else ""
+        return super().why_not_on(runtime) or changing
 
 
 def times_s(faults: Iterable[Fault], restart_s: float) -> Iterator[tuple[float, float]]:
@@ -109,7 +139,8 @@ def expand_rolling_restarts(faults: Iterable[Fault], topology: Topology) -> tupl
         if isinstance(fault, RollingRestart):
             follows = bool(in_place) and isinstance(in_place[-1], RestartInTurn)
             for broker in _brokers(fault.target, topology):
-                in_place.append(RestartInTurn(broker, fault.at_s, fault.pause_s if follows else None))
+                after_s = fault.pause_s if follows else None
+                in_place.append(RestartInTurn(broker, fault.at_s, after_s=after_s, overlay=fault.overlay))
                 follows = True
         else:
             in_place.append(fault)

@@ -12,7 +12,8 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.checks import parse_checks, read_checks, require_labels
 from harness.faults import Fault
 from harness.faults.away import absences
-from harness.faults.rolling_restart import earliest_s, expected_s, why_too_long
+from harness.faults.changed_configuration import changes_of, with_changed_topologies
+from harness.faults.rolling_restart import RestartInTurn, earliest_s, expected_s, why_too_long
 from harness.options.abort_conditions import parse_abort_conditions
 from harness.options.closed_loads import closed_refusals, is_closed, refuse_due_figures
 from harness.options.declarations import Options
@@ -29,6 +30,7 @@ from harness.options.topology_rules import (
     group_refusals,
     place_refusals,
     proxy_refusals,
+    reachability_warnings,
     uri_refusals,
 )
 from harness.options.user_attributes import attribute_refusals
@@ -50,7 +52,7 @@ from records.figures.abort import AbortCondition
 from records.figures.checks import Check
 from records.figures.declaration import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
 from records.loads.rate_steps import format_steps
-from records.loads.routes import TOPIC, Copy, copies_of
+from records.loads.routes import TOPIC, Copy, Route, copies_of
 from records.run import CONSUMER, PRODUCER, RunInfo
 from topologies.model.impaired_links import with_all_proxied
 from topologies.model.paths import count_by_links
@@ -219,6 +221,8 @@ def make(scenario: Scenario, options: Options) -> Plan:
     faults, topology = planned_faults(scenario.faults, options, options.built_topology, load_s)
     if broken := [fault for fault in faults if fault.through_proxy]:
         topology = _through_proxies(topology, broken[0], options)
+    with about(f"--fault {options.fault!r}: " if options.fault else ""):
+        faults = with_changed_topologies(faults, topology)
     options = _with_disks(faults, options)
     faults += absences(consuming, load_s)
     refuse_first(search_refusals(producing, options))
@@ -246,6 +250,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     )
     require_labels((*checks, *premises), info.users)
     info = _with_warnings(info, tuple(unserved_warnings(producing, consuming, options)), why_too_long(faults, load_s))
+    info = _with_changes(info, faults, topology, scenario, routes)
     after_faults_s = _after_faults_s(scenario, options) if faults else None
     if after_faults_s is not None:
         info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})
@@ -268,6 +273,27 @@ def _with_warnings(info: RunInfo, unserved: tuple[str, ...], too_long_faults: st
     if unserved and not info.limited_on_purpose:
         info = replace(info, limited_on_purpose="the consumers cannot process all messages that are sent to them")
     return replace(info, warnings=(*info.warnings, *unserved, *filter(None, [too_long_faults])))
+
+
+def _with_changes(
+    info: RunInfo, faults: Sequence[Fault], topology: Topology, scenario: Scenario, routes: tuple[Route, ...]
+) -> RunInfo:
+    """Add the settings that restarts change, the overlays' text, and warnings about the topology after them."""
+    changes = changes_of(faults, topology)
+    if not changes:
+        return info
+    changing = [fault for fault in faults if isinstance(fault, RestartInTurn) and fault.overlay and fault.changed]
+    texts = {f"overlay/{f.overlay.path.name} (restart)": f.overlay.text for f in changing if f.overlay}
+    last = changing[-1].changed
+    assert last is not None, "selected above"
+    known = {*reachability_warnings(topology, scenario.users, routes), *topology.warnings}
+    later = (*last.warnings, *reachability_warnings(last, scenario.users, routes))
+    return replace(
+        info,
+        options={**info.options, "changed_by_restarts": "; ".join(changes)},
+        rendered={**info.rendered, **texts},
+        warnings=(*info.warnings, *(f"after the restarts: {text}" for text in later if text not in known)),
+    )
 
 
 def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topology:

@@ -47,11 +47,12 @@ from topologies.management.sampling import PERIOD_S, CounterReadings, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
 from topologies.model.paths import Path
+from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import runtime_of, trust_in
 from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
-from topologies.runtimes.managed import proxies_of
+from topologies.runtimes.managed import ManagedRuntime, proxies_of
 
 log = logging.getLogger("brokerbench")
 
@@ -107,10 +108,18 @@ class BrokerEnvironment:
             self.runtime = runtime_of(options.wanted, topology, directory, topics=topics)
             self._trust = trust_in(self.runtime, options.trust)
             self.connectors = connectors_of(self._spoken, self._trust)
-            self._watch = ManagedWatch(topology, self.runtime, recorder, process)
+            self._watch = watch = ManagedWatch(topology, self.runtime, recorder, process)
+            if isinstance(self.runtime, ManagedRuntime):
+                self.runtime.on_reconfigured(self._follow)
+                self.runtime.on_reconfigured(watch.follow)
         queues = (self._watch.latest, queues_of(destinations), own_clients, recorder)
         self._others = OtherConsumers(topology, self.runtime.management, *queues)
         self.probe = RuntimeProbe(self.runtime, topology, self.connectors)
+
+    def _follow(self, topology: Topology) -> None:
+        """Use a topology with settings that the restart of a broker changes."""
+        self.topology = topology
+        self.probe.follow(topology)
 
     def up(
         self,

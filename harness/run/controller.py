@@ -289,7 +289,9 @@ class RunController:
         for doubt in doubts:
             log.warning("%s", doubt)
         self.run_record.update(clock_doubts=doubts)
-        self.run_record.update(processes=processes, state="interrupted" if self.interrupted else "ended")
+        rendered = {**self.run_record.info.rendered, **self.brokers.runtime.rendered()}  # restarts may change it
+        self.run_record.update(processes=processes, rendered=rendered)
+        self.run_record.update(state="interrupted" if self.interrupted else "ended")
         self.run_record.ended("down")
         self.run_record.write()
 

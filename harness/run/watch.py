@@ -116,6 +116,11 @@ class ManagedWatch:
         self._keeps_messages = {broker.name: broker.keeps_messages for broker in topology.brokers}
         self._sampler = Sampler(runtime, topology, recorder, process=process)
 
+    def follow(self, topology: Topology) -> None:
+        """Use a topology with changed settings from now on."""
+        self._topology, self._queries = topology, queries_by_broker(topology)
+        self._sampler.follow(topology)
+
     def begin(self) -> None:
         self._sampler.start()
 

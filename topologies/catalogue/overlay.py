@@ -53,8 +53,11 @@ class Overlay:
         """Identifies the content: runs with equal digests had equal settings, regardless of the file's path."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
-    def apply(self, topology: Topology) -> Topology:
-        """Return ``topology`` with the settings of the file. Raises `TopologyInvalid`."""
+    def apply(self, topology: Topology, *, renames_links: bool = False) -> Topology:
+        """Return ``topology`` with the settings of the file. Raises `TopologyInvalid`.
+
+        ``renames_links``: whether the file can also change the names of links.
+        """
         document = Document(str(self.path), self.text)
         if document.root is None:
             raise document.wrong(None, "", f"the file is empty; {HOW}")
@@ -66,7 +69,8 @@ class Overlay:
         links: Found = {link.name: _with_brokers(link, brokers) for link in topology.links}
         if "links" in sections:
             reader = _reader(document, topology.flavour, LINKS)
-            _apply_section(reader, sections["links"], "links", links, _links_meant(topology), FIXED_OF_LINKS)
+            fixed = [name for name in FIXED_OF_LINKS if not (renames_links and name == "name")]
+            _apply_section(reader, sections["links"], "links", links, _links_meant(topology), fixed)
         groups = tuple(_with_brokers(group, brokers) for group in topology.groups)
         try:
             return dataclasses.replace(
@@ -74,6 +78,23 @@ class Overlay:
             )
         except TopologyInvalid as error:
             raise TextInvalid(str(self.path), *(f"{self.path}: {problem}" for problem in error.problems)) from error
+
+
+def partly_applied(before: Topology, after: Topology, brokers: Collection[str]) -> Topology:
+    """Return ``before``, in which only these brokers, and the links that they open, are as in ``after``. Pure.
+
+    ``after``: made from ``before`` by an overlay.
+    """
+    mixed = {
+        old.name: new if old.name in brokers else old for old, new in zip(before.brokers, after.brokers, strict=True)
+    }
+    links = (new if old.opened_by.name in brokers else old for old, new in zip(before.links, after.links, strict=True))
+    return dataclasses.replace(
+        before,
+        brokers=tuple(mixed.values()),
+        links=tuple(_with_brokers(link, mixed) for link in links),
+        groups=tuple(_with_brokers(group, mixed) for group in before.groups),
+    )
 
 
 def apply_overlay(topology: Topology, option: str | None) -> tuple[Topology, Overlay | None]:

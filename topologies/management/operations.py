@@ -24,6 +24,10 @@ class ManagedOperations:
         self._brokers, self._topology = brokers, topology
         self._store_limits_bytes: dict[str, int] = {}  # previous limits of brokers with a lowered limit
 
+    def follow(self, topology: Topology) -> None:
+        """Use a topology with changed settings from now on."""
+        self._topology = topology
+
     def disconnect_clients(self, broker: str) -> int:
         """End all client connections; return their number. Raises ManagementFailed if there are none.
 

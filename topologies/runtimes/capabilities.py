@@ -27,6 +27,7 @@ class Capability(Enum):
     LINKS_BROKERS = "has links between brokers, which come up and go down"
     PROXIES_LINKS = "can put proxies into links"
     RECORDS_JVMS = "can record Java Flight Recorder in each broker"
+    RECONFIGURES = "starts brokers again with a changed configuration"
     OWNS_DISKS = "gives each broker a separate disk, whose power can be cut"
 
 
@@ -36,6 +37,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
             "brokers in containers come from their image; use --image instead, or --runtime processes"
         ),
         Capability.RECORDS_JVMS: "recordings of brokers in containers are not supported; use --runtime processes",
+        Capability.RECONFIGURES: "brokers in containers keep their configuration; use --runtime processes",
         Capability.OWNS_DISKS: "brokers in containers have no separate disks; use --runtime processes",
         Capability.REACHES_RUNNING_BROKERS: "only --runtime external connects to running brokers; leave one out",
     },
@@ -51,6 +53,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.CHOOSES_RELEASE: _RUNNING_ALREADY,
         Capability.PROXIES_LINKS: "external brokers",
         Capability.RECORDS_JVMS: _RUNNING_ALREADY,
+        Capability.RECONFIGURES: _RUNNING_ALREADY,
         Capability.OWNS_DISKS: "external brokers keep their disks; use --runtime processes",
     },
     "memory": {
@@ -62,6 +65,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.LINKS_BROKERS: f"brokers in memory have no links that could come up; {_INSTEAD}",
         Capability.PROXIES_LINKS: "brokers in memory",
         Capability.RECORDS_JVMS: "brokers in memory have no Java virtual machine; use --runtime processes",
+        Capability.RECONFIGURES: "brokers in memory have no configuration; leave overlay out",
         Capability.OWNS_DISKS: "brokers in memory have no disks; use --runtime processes",
     },
 }

@@ -5,7 +5,7 @@ up, its addresses, and the operations that it supports.
 """
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from shutil import disk_usage, rmtree
 from typing import Generic
@@ -69,6 +69,7 @@ class ManagedRuntime(Generic[AHandle]):
         self._start_timeout_s = start_timeout_s
         self._prepared: Prepared[AHandle] | None = None
         self.operations = ManagedOperations(self, topology)
+        self._followers: list[Callable[[Topology], None]] = [self.operations.follow]
         self._closed = False
 
     def __repr__(self) -> str:
@@ -109,6 +110,28 @@ class ManagedRuntime(Generic[AHandle]):
             raise RuntimeFailed(f"broker {broker!r} cannot be started: it is already running; stop or kill it first")
         self._spawn(broker)
         self._wait_until_up([broker], {}, lambda _line: None)
+
+    def on_reconfigured(self, follow: Callable[[Topology], None]) -> None:
+        """Call ``follow`` with the topology whenever `reconfigure` has changed it."""
+        self._followers.append(follow)
+
+    def reconfigure(self, broker: str, changed: Topology) -> None:
+        """Write a broker's files again, for its next start. Raises RuntimeFailed.
+
+        ``changed``: the topology from now on. It has the same brokers, ports and users, and the same ends of links.
+        """
+        if self._ready.rewrite is None:
+            raise RuntimeFailed(f"broker {broker!r}: {why_not(self.name, Capability.RECONFIGURES)}")
+        try:
+            files = self._ready.rewrite(changed, broker)
+        except OSError as error:
+            raise RuntimeFailed(f"broker {broker!r} cannot be configured again: {error}") from error
+        self._topology = changed
+        self._ready.rendered.update(
+            {f"{name} (restarted)": text for name, text in files.items() if text != self._ready.rendered.get(name)}
+        )
+        for follow in self._followers:
+            follow(changed)
 
     def stop(self, broker: str) -> None:
         handle = self._handle(broker)
@@ -281,6 +304,13 @@ class ManagedRuntime(Generic[AHandle]):
 def proxies_of(runtime: Runtime) -> LinkProxies | None:
     """Return the proxies of a runtime's links; None for direct links, and for brokers that we did not start."""
     return runtime.link_proxies if isinstance(runtime, ManagedRuntime) else None
+
+
+def reconfigure(runtime: Runtime, broker: str, changed: Topology) -> None:
+    """Write a stopped broker's files again. Raises RuntimeFailed. See `ManagedRuntime.reconfigure`."""
+    if not isinstance(runtime, ManagedRuntime):
+        raise RuntimeFailed(f"broker {broker!r}: {why_not(runtime.name, Capability.RECONFIGURES)}")
+    runtime.reconfigure(broker, changed)
 
 
 def operations_of(runtime: Runtime) -> ManagedOperations:

@@ -37,6 +37,8 @@ def without_defaults(renderer: Render) -> Render:
 
 
 Ports = Mapping[tuple[str, str], int]
+Rewrite = Callable[[Topology, str], Mapping[str, str]]
+"""(changed topology, broker) -> the files of this broker, rendered and written again, by ``broker/file``."""
 
 
 AHandle = TypeVar("AHandle", bound=Handle)
@@ -74,8 +76,9 @@ class Prepared(Generic[AHandle]):
     management: Mapping[str, ManagementEndpoint]
     folders: Mapping[str, BrokerFolders]
     handles: Mapping[str, AHandle]
-    rendered: Mapping[str, str] = field(repr=False)  # by "broker/file"
+    rendered: dict[str, str] = field(repr=False)  # by "broker/file"
     versions: Mapping[str, str]
+    rewrite: Rewrite | None = field(default=None, kw_only=True)  # None: brokers keep their configuration
     links: LinkProxies | None = field(default=None, kw_only=True)  # the proxies of the links, if any
 
     def ports_of(self, broker: str) -> dict[str, int]:
@@ -137,13 +140,17 @@ def write_files(
     folders: Mapping[str, BrokerFolders],
     private: PrivateFolder,
     secrets: Mapping[str, str],
+    only: str = "",
 ) -> dict[str, str]:
     """Write every broker's rendered files to its ``conf``. Returns the rendered texts by ``broker/file``.
 
     Templates with secrets are filled and written only to the private folder, in a folder with the broker's name.
+    ``only``: the name of the only broker whose files are written.
     """
     rendered = {}
     for broker in topology.brokers:
+        if only and broker.name != only:
+            continue
         folders[broker.name].make()
         for filename, text in renderer(topology, broker, site).items():
             rendered[f"{broker.name}/{filename}"] = text

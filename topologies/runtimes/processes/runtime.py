@@ -89,7 +89,8 @@ def prepare(
         site = Site(listening(ports), bind_host=wishes.bind_host, version=release.version)
         links = toxiproxy and _links(toxiproxy, topology, chosen, site, directory, private)
         site = replace(site, link_addresses=links.addresses, announced=links.announced) if links else site
-        rendered = write_files(topology, _and_hosts(wishes.renderer), site, folders, private, secrets)
+        to = site, folders, private, secrets
+        rendered = write_files(topology, _and_hosts(wishes.renderer), *to)
         launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb, stores)
         lines = {
             name: executables.command(executable, folders[name]) for name, executable in executable_by_broker.items()
@@ -111,7 +112,12 @@ def prepare(
         private.remove()
         raise
     versions = _versions(java, launched.name, release) | their_versions
-    return Prepared(private, ports, client, management, folders, handles, rendered, versions, links=links or None)
+    prepared = (private, ports, client, management, folders, handles, rendered, versions)
+    return Prepared(
+        *prepared,
+        links=links or None,
+        rewrite=lambda changed, broker: write_files(changed, _and_hosts(wishes.renderer), *to, only=broker),
+    )
 
 
 def _and_hosts(renderer: Render) -> Render:
