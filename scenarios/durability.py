@@ -4,7 +4,7 @@ Asks: which confirmed messages survive a power failure, and which of them would 
 """
 
 # A message cannot be lost once a consumer has taken it. So the queue consumers are away from 1 s to 12 s of the load.
-# Durable subscribers cannot be away, so they are barely as fast as the producers.
+# The durable subscribers stay, and are barely as fast as the producers.
 from brokerbench import (
     ConsumerUser,
     Hold,

@@ -256,9 +256,10 @@ class ConsumerUser(BrokerUser):
 
     If producers connect for each message, a consumer still keeps a connection of its own, like a service that calls
     functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
-    another client of the run, so a durable subscription can have only one stay. ``work_ms``: how long it takes per
-    message before it acknowledges it, in the syntax of `drivers.client.work`. ``selector``: empty: every message.
-    ``replies``: it answers each request before it acknowledges it.
+    another client of the run. A durable subscriber comes back with the client id and the subscription's name of its
+    first stay. ``work_ms``: how long it takes per message before it acknowledges it, in the syntax of
+    `drivers.client.work`. ``selector``: empty: every message. ``replies``: it answers each request before it
+    acknowledges it.
     """
 
     abstract = True
@@ -272,7 +273,8 @@ class ConsumerUser(BrokerUser):
     durable_subscription: ClassVar[bool] = False
     """of a topic"""
     stays: ClassVar[tuple[Stay, ...]] = (Stay(),)
-    """when and where it is connected: see [backlog](scenarios/backlog.md)"""
+    """when and where it is connected: see [backlog](scenarios/backlog.md) and
+    [durable_subscribers](scenarios/durable_subscribers.md)"""
     work_ms: ClassVar[float | str] = 0
     """how long it takes per message before it acknowledges it: `5`, `"2..8"` or `"exponential(5)"`; see
     [drivers.md](drivers.md#consumers-that-take-time)"""
@@ -283,10 +285,6 @@ class ConsumerUser(BrokerUser):
         super().__init_subclass__(**arguments)
         if problem := _problem_of(cls.stays):
             raise ValueError(f"{cls.__name__}: {problem}")
-        if cls.durable_subscription and len(cls.stays) > 1:
-            raise ValueError(
-                f"{cls.__name__}: a durable subscription can have only one stay, and there are {len(cls.stays)}"
-            )
 
     @classmethod
     def selectors(cls) -> tuple[str, ...]:
@@ -300,13 +298,16 @@ class ConsumerUser(BrokerUser):
     def _consume(self, session: Session) -> None:
         session.statistics.show(self.environment, self.destination, self.destination_names())
         self._keep(_own_selector=self.selectors()[self.rotation_index(session) % len(self.selectors())])
+        first = None
         for number, stay in enumerate(self.stays):
             while number and session.load_s() < stay.from_s:
                 gevent.sleep(LOOK_EVERY_S / 10)
-            self._stay_connected(session, stay, number)
+            client = self._stay_connected(session, stay, number, first if self.durable_subscription else None)
+            first = first or client
         self.stay(None)
 
-    def _stay_connected(self, session: Session, stay: Stay, number: int) -> None:
+    def _stay_connected(self, session: Session, stay: Stay, number: int, returns: PooledClient | None) -> PooledClient:
+        """Be connected for one stay, and return its client. ``returns``: the first stay's, if its client id is kept."""
         client = session.pooled_client(
             self.role,
             self.group,
@@ -317,12 +318,14 @@ class ConsumerUser(BrokerUser):
             place=stay.place,
             stay=number,
             only=self.only_broker(session, stay.place),
+            returns=returns,
         )
+        named_for = (returns or client).number
         try:
             self.join(session, client)
             for destination in self.own_destinations(self.index(session)):
                 client.client.consumer(
-                    self._subscription(client.number, destination),
+                    self._subscription(named_for, destination),
                     number=client.number,
                     run=session.run_number,
                     work=Work.parse(str(self.work_ms)),
@@ -336,6 +339,7 @@ class ConsumerUser(BrokerUser):
                 client.usable()
         finally:
             client.close()
+        return client
 
     def expects_messages(self) -> bool:
         """Whether it subscribes to a topic: each subscriber must get every message, even if other users fail."""

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -176,7 +177,7 @@ class Session:
         self._numbers_given = 0
         self._clients: list[LoadClient] = []
         self._made: Counter[int] = Counter()
-        self._pools: dict[tuple[str, str, str, bool, int, int | None, int], ClientPool] = {}
+        self._pools: dict[tuple[str, str, str, bool, int, int | None, int, int | None], ClientPool] = {}
         self._user_indices: Counter[str] = Counter()
         self._go: Go | None = None
         self._started = threading.Event()
@@ -206,6 +207,7 @@ class Session:
         place: int | None = None,
         stay: int = 0,
         only: int | None = None,
+        returns: PooledClient | None = None,
     ) -> PooledClient:
         """Return a user's handle on an unopened client: its own, or one from a pool.
 
@@ -213,15 +215,20 @@ class Session:
         user's stay that it is for; each has its own pool. In each process a client group has one pool for producers and
         another for consumers, for each protocol that they use (``user_class`` decides it). A full broker may stop
         reading from connections that send, and acknowledgements must still get through.
+
+        ``returns``: the user's client of its first stay, if this stay has the same client id. Users that shared that
+        client share this one too.
         """
+        identity = None if returns is None else returns.client.number
+        make = partial(
+            self.client, role, group, user_class=user_class, keeps_id=keeps_id, place=place, returns=identity
+        )
         if mode != POOLED:
-            client = self.client(role, group, user_class=user_class, keeps_id=keeps_id, place=place, only=only)
+            client = make(only=only)
             return SharedClient(client).join(client.number)
-        key = (role, group, self.network.spoken.of(role, user_class), keeps_id, pool_size, place, stay)
+        key = (role, group, self.network.spoken.of(role, user_class), keeps_id, pool_size, place, stay, identity)
         if key not in self._pools:
-            self._pools[key] = ClientPool(
-                pool_size, lambda: self.client(role, group, user_class=user_class, keeps_id=keeps_id, place=place)
-            )
+            self._pools[key] = ClientPool(pool_size if identity is None else 1, make)
         return self._pools[key].take(self.next_number())
 
     def client(
@@ -234,13 +241,15 @@ class Session:
         keeps_id: bool = False,
         place: int | None = None,
         only: int | None = None,
+        returns: int | None = None,
     ) -> LoadClient:
         """Return a new, unconnected client of a client group, with the protocol of the user class, or of the role:
         producer or consumer.
 
         ``number``: a number that no connected client has; a new one by default. ``keeps_id``: its client id stays the
         same, which durable subscriptions need. ``place``: the broker that it tries first, by its place in the group's
-        failover URI; None: as the URI says. ``only``: the only broker in its URI; see `place_of_turn`.
+        failover URI; None: as the URI says. ``only``: the only broker in its URI; see `place_of_turn`. ``returns``: the
+        number of the earlier, closed client whose client id it has.
         """
         protocol = self.network.spoken.of(role, user_class)
         number = self.next_number() if number is None else number
@@ -259,7 +268,7 @@ class Session:
             statistics=self.statistics,
             rng=random.Random(f"{self.seed}:failover:{number}{self._again(number)}"),
             clock=self.clock,
-            client_id=f"{group}-{number}" if keeps_id else "",
+            client_id=f"{group}-{number if returns is None else returns}" if keeps_id else "",
             tag=tag_of(self.run_number),
         )
         self._clients.append(client)

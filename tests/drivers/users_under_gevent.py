@@ -42,13 +42,16 @@ class UsersBench:
         *,
         uris: str = "all",
         not_alone: frozenset[str] = frozenset(),
+        destination: str = "queue://orders",
+        durable: bool = False,
     ) -> None:
-        settings = {"connections": connections, "pool_size": pool_size, "destination": "queue://orders", "uris": uris}
+        settings = {"connections": connections, "pool_size": pool_size, "destination": destination, "uris": uris}
         self.network, self.recorder = MemoryNetwork(["a", "b"], credentials=BENCH), Recording()
         self.producer = type(
             "Orders", (ProducerUser,), {**settings, "group": "producers", "body_bytes": 64, "sends_per_second": 500.0}
         )
-        self.consumer = type("Takers", (ConsumerUser,), {**settings, "group": "consumers", "stays": stays})
+        of_consumers = {"group": "consumers", "stays": stays, "durable_subscription": durable}
+        self.consumer = type("Takers", (ConsumerUser,), {**settings, **of_consumers})
         uris_by_protocol = {"memory": {"producers": memory_uri("a"), "consumers": memory_uri("ba")}}
         self.session = Session(
             network=Network(
@@ -402,6 +405,28 @@ def test_a_consumer_is_connected_when_and_where_its_stays_say() -> None:
         bench.stop()
 
 
+@pytest.mark.parametrize(("connections", "pool_size"), [("one", 1), ("pooled", 1), ("pooled", 2)])
+def test_a_durable_subscriber_gets_what_was_sent_while_it_was_away(connections: str, pool_size: int) -> None:
+    """It comes back as another client of the run, but with the same client id and the same subscription."""
+    stays = (Stay(until_s=0.2, place=1), Stay(from_s=1.5, place=1))
+    bench = UsersBench(connections, pool_size, stays, destination="topic://orders", durable=True)
+    try:
+        bench.start()
+        began_ns = time.perf_counter_ns()
+        away_ns = began_ns + 600_000_000
+        bench.session.go(Go(Window(away_ns, began_ns, None), MESSAGES, {"Orders": PRODUCERS}, Counter()))
+        owed = MESSAGES * CONSUMERS
+        eventually(lambda: bench.session.tally.received == owed, 20)
+        receipts = bench.recorder.receipts
+        assert len({(row.subscription, row.producer, row.seq) for row in receipts}) == len(receipts) == owed
+        assert len({row.subscription for row in receipts}) == CONSUMERS
+        assert {f"Takers-{row.consumer}" for row in receipts}.isdisjoint({row.subscription for row in receipts})
+        assert min(row.received_ns for row in receipts) >= began_ns + 1_500_000_000
+        assert bench.session.problems == []
+    finally:
+        bench.stop()
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -410,7 +435,6 @@ def test_a_consumer_is_connected_when_and_where_its_stays_say() -> None:
         ({"stays": ()}, "write one without from_s"),
         ({"stays": (Stay(from_s=1),)}, "write one without from_s"),
         ({"stays": (Stay(until_s=1), Stay(from_s=5, until_s=4))}, "a stay ends at 4 s, and begins at 5 s"),
-        ({"durable_subscription": True, "stays": (Stay(until_s=1), Stay(from_s=5))}, "can have only one stay"),
     ],
 )
 def test_stays_that_cannot_be_are_refused_with_the_class(settings: dict[str, Any], problem: str) -> None:
