@@ -218,11 +218,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     groups = tuple(group_of(user, options) for user in scenario.users)
     by_count_alone = options.messages is not None and options.load_s is None
     load_s = None if by_count_alone else options.load_s or scenario.load.for_s
-    faults, topology = planned_faults(scenario.faults, options, options.built_topology, load_s)
-    if broken := [fault for fault in faults if fault.through_proxy]:
-        topology = _through_proxies(topology, broken[0], options)
-    with about(f"--fault {options.fault!r}: " if options.fault else ""):
-        faults = with_changed_topologies(faults, topology)
+    faults, topology = _faults(scenario, options, load_s)
     options = _with_disks(faults, options)
     faults += absences(consuming, load_s)
     refuse_first(search_refusals(producing, options))
@@ -266,6 +262,15 @@ def make(scenario: Scenario, options: Options) -> Plan:
         after_faults_s=after_faults_s,
         abort_on=_abort_on(options, producing, (*checks, *premises)),
     )
+
+
+def _faults(scenario: Scenario, options: Options, load_s: float | None) -> tuple[tuple[Fault, ...], Topology]:
+    """Return the faults of the run, and the topology that they need. Raises UserError."""
+    faults, topology = planned_faults(scenario.faults, options, options.built_topology, load_s)
+    if broken := [fault for fault in faults if fault.through_proxy]:
+        topology = _through_proxies(topology, broken[0], options)
+    with about(f"--fault {options.fault!r}: " if options.fault else ""):
+        return with_changed_topologies(faults, topology), topology
 
 
 def _with_warnings(info: RunInfo, unserved: tuple[str, ...], too_long_faults: str) -> RunInfo:
