@@ -3,6 +3,7 @@
 import math
 from argparse import ArgumentParser
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,7 +52,11 @@ def planned(*arguments: str, topology: str = "mesh", runtime: str = "processes",
 
 
 @pytest.mark.parametrize("fault", KINDS.values(), ids=list(KINDS))
-def test_each_kind_of_fault_is_read_as_its_usage_says(fault: type[Fault]) -> None:
+def test_each_kind_of_fault_is_read_as_its_usage_says(
+    fault: type[Fault], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE").write_text("links: {all: {prefetch_size: 7}}", encoding="utf-8")  # an overlay
     (read_fault,) = parse_faults(fault.usage().replace("=S", "=7"))
     assert type(read_fault) is fault
     assert read_fault.at_s == 7
