@@ -42,7 +42,8 @@ class RestartInTurn(RestartBroker):
     changed: Topology | None = None
 
     def end(self, runtime: Runtime) -> None:
-        if self.changed is not None:
+        if self.overlay is not None:
+            assert self.changed is not None, "a plan sets it for each restart with an overlay"
             reconfigure(runtime, self.target, self.changed)
         super().end(runtime)
 
