@@ -19,7 +19,7 @@ def test_every_field_of_a_scenario_is_there() -> None:
 
 
 def test_a_check_on_any_figure_is_there_and_is_one() -> None:
-    (code,) = re.findall(r"```python\n(from records.figures.checks import Check\n.*?)```", OWN, re.DOTALL)
+    (code,) = re.findall(r"```python\n(from brokerbench import Check, no_acked_send_lost\n.*?)```", OWN, re.DOTALL)
     names = {name: getattr(api, name) for name in api.__all__}
     exec(code, names)
     *_, text, own = names["checks"]
