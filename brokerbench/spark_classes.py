@@ -25,13 +25,14 @@ import analysis.jobs, analysis.spark
 from records.run import Phases, ProcessInfo, RunInfo
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
+from records.tables.schemas import ReceiptRow, SendRow
 analysis.spark.shared_classes = lambda: [sys.argv[1]]  # Java reads this archive, or writes it
 run = RunDirectory.create(Path(sys.argv[2]), "smallest")
 process = ProcessInfo("one", 0, "", 0, 0)
 run.write_run(RunInfo("smallest", "", "", "", "", phases=Phases(0, 0, 1, 1, 1), processes=(process,)))
 recorder = Recorder(run, "one")
-recorder.send(1, 0, 1, "queue://q", "b", 0, 0, 0, 0, "acked", 1, False)
-recorder.receipt(2, "q", 1, 0, 1, "queue://q", "b", 0, False, "intact", 0)
+recorder.send(SendRow(1, 0, 1, "queue://q", "b", 0, 0, 0, 0, "acked", 1, False))
+recorder.receipt(ReceiptRow(2, "q", 1, 0, 1, "queue://q", "b", 0, False, "intact", 0))
 recorder.close()
 with analysis.spark.session("local[2]"):
     analysis.jobs.analyse(run.path, progress=lambda line: None)

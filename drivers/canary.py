@@ -23,15 +23,13 @@ from drivers.client.contract import (
     LoadClient,
     NoStatistics,
     ProducerSettings,
-    Received,
     ScheduledSend,
-    Settled,
 )
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.failover.uri import FailoverUri
 from records.store.writer import Recorder
 from records.tables.connection_events import ConnectionEvent
-from records.tables.schemas import CANARY_PREFIX
+from records.tables.schemas import CANARY_PREFIX, ReceiptRow, SendRow
 from topologies.model.endpoints import Credentials, Endpoint
 from topologies.model.paths import Path
 from topologies.model.topology import Topology
@@ -222,8 +220,8 @@ class _Flock(NoStatistics):
 
     # Called by the clients (drivers.client.contract.LoadStatistics).
 
-    def received(self, received: Received) -> None:
-        self._arrived(received.producer)
+    def received(self, row: ReceiptRow, body: bytes) -> None:
+        self._arrived(row.producer)
 
     def receipts_recorded(self, rows: Any) -> None:
         for number in rows["producer"].tolist():
@@ -234,9 +232,9 @@ class _Flock(NoStatistics):
             self._silent.discard(self._paths[number])
             self._changed.set()
 
-    def settled(self, settled: Settled) -> None:
-        if settled.outcome is Outcome.FAILED:
-            self.on_rejected(settled.destination, settled.broker, settled.reason)
+    def settled(self, row: SendRow, reason: str, final: bool) -> None:
+        if row.outcome == Outcome.FAILED:
+            self.on_rejected(row.destination, row.broker, reason)
 
     def on_rejected(self, destination: str, broker: str, reason: str) -> None:
         self._fail(f"broker {broker} refused the message to {destination}: {reason}")

@@ -11,7 +11,14 @@ from typing import Protocol, Unpack
 from uuid import uuid4
 
 from drivers.client.consumer import Consumer
-from drivers.client.contract import NO_STATISTICS, ClientSettings, LoadStatistics, ProducerSettings, Received, Settled
+from drivers.client.contract import (
+    NO_STATISTICS,
+    ClientSettings,
+    LoadStatistics,
+    OnOutcome,
+    OnReceipt,
+    ProducerSettings,
+)
 from drivers.client.producer import BrokerAnswer, Producer, SendAttempt
 from drivers.client.request_reply import ReplyProducer, RequestProducer, replies_of
 from drivers.client.transacted_producer import TransactedProducer
@@ -119,7 +126,7 @@ class Client:
         number: int | None = None,
         run: int,
         more_destinations: Sequence[Destination] = (),
-        on_settled: Callable[[Settled], None] | None = None,
+        on_settled: OnOutcome | None = None,
     ) -> Producer:
         """Return a producer of this number; give each seq once. ``run`` is the number stamped into the bodies.
 
@@ -155,7 +162,7 @@ class Client:
         run: int,
         work: Work | None = None,
         work_rng: Random | None = None,
-        on_receipt: Callable[[Received], None] | None = None,
+        on_receipt: OnReceipt | None = None,
     ) -> Consumer:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
 

@@ -11,12 +11,13 @@ from functools import partial
 from queue import SimpleQueue
 from random import Random
 
-from drivers.client.contract import Received
+from drivers.client.contract import OnReceipt
 from drivers.client.work import Work
 from drivers.contract import Delivery, Subscription
 from drivers.failover.client_connection import ClientConnection
-from records.loads.identity import first_bytes, read
+from records.loads.identity import read
 from records.store.writer import Recorder
+from records.tables.schemas import ReceiptRow
 
 NO_WORK = Work(0, 0)
 
@@ -48,10 +49,10 @@ class Consumer:
         run: int,
         recorder: Recorder,
         clock: Callable[[], int],
-        on_receipt: Callable[[Received], None],
+        on_receipt: OnReceipt,
         work: Work | None = None,
         rng: Random | None = None,
-        reply: Callable[[Delivery, Received], None] | None = None,
+        reply: Callable[[Delivery], None] | None = None,
     ) -> None:
         """``work``: the processing time per message, drawn with ``rng``; None: no time.
 
@@ -119,8 +120,8 @@ class Consumer:
         if self._waiting is not None:
             self._waiting.put((connection, delivery))
         elif not self._closed:
-            received = self._record(connection, delivery, delivery.received_ns)
-            self._acknowledge(connection, delivery, received)
+            row = self._record(connection, delivery, delivery.received_ns)
+            self._acknowledge(connection, delivery, row)
 
     def _work_off(
         self, waiting: SimpleQueue[tuple[ClientConnection, Delivery] | None], work: Work, rng: Random
@@ -131,19 +132,18 @@ class Consumer:
             connection, delivery = turn
             if comes_again and not connection.alive:
                 continue
-            received = self._record(connection, delivery, max(delivery.received_ns, free_ns))
+            row = self._record(connection, delivery, max(delivery.received_ns, free_ns))
             if work is not NO_WORK:
                 time.sleep(work.draw_s(rng))
             if self._reply is not None:
-                self._reply(delivery, received)
-            self._acknowledge(connection, delivery, received)
+                self._reply(delivery)
+            self._acknowledge(connection, delivery, row)
             free_ns = self._clock()
 
-    def _record(self, connection: ClientConnection, delivery: Delivery, received_ns: int) -> Received:
+    def _record(self, connection: ClientConnection, delivery: Delivery, received_ns: int) -> ReceiptRow:
         """Record before acknowledging: a receipt that is not recorded must be delivered again."""
-        body = delivery.body
-        integrity, producer, seq, attempt = read(body, self._run)
-        received = Received(
+        integrity, producer, seq, attempt = read(delivery.body, self._run)
+        row = ReceiptRow(
             self.number,
             self.name,
             producer,
@@ -155,13 +155,11 @@ class Consumer:
             delivery.redelivered,
             integrity,
             delivery.hops,
-            len(body),
-            first_bytes(body) if integrity == "foreign" else b"",
         )
-        self._recorder.receipt(*received[:-2])
-        return received
+        self._recorder.receipt(row)
+        return row
 
-    def _acknowledge(self, connection: ClientConnection, delivery: Delivery, received: Received) -> None:
+    def _acknowledge(self, connection: ClientConnection, delivery: Delivery, row: ReceiptRow) -> None:
         connection.protocol_connection.settle(delivery)
         self.received += 1
-        self._on_receipt(received)
+        self._on_receipt(row, delivery.body)

@@ -7,9 +7,7 @@
 Users and their session use only these classes. There are two implementations: `drivers.client.client` follows the
 failover URI in Python; `drivers.jvm.client` leaves that to the broker's own Java client, with its loops in the JVM.
 Both record every attempt and every receipt, and report their work to a `LoadStatistics`.
-
-`Settled` and `Received` begin with the fields of the event table (records.tables.schemas), in its order. So one value
-is recorded and passed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-2]`` the row of ``receipts``.
+The recorder and the statistics get the same row (records.tables.schemas).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +17,12 @@ from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
 
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.work import Work
-from drivers.contract import Destination, DriverError, Outcome, Subscription
+from drivers.contract import Destination, DriverError, Subscription
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri
 from records.loads.send_schedule import Schedule
 from records.store.writer import Recorder
+from records.tables.schemas import ReceiptRow, SendRow
 from topologies.model.endpoints import Credentials
 
 
@@ -56,43 +55,6 @@ class ScheduledSend(NamedTuple):
     blocked: bool = False
     begun_ns: int = 0
     ready_ns: int = 0
-
-
-class Settled(NamedTuple):
-    """The outcome of one attempt. ``settled_ns`` is None unless the broker answered; ``final``: no attempt follows."""
-
-    producer: int
-    seq: int
-    attempt: int
-    destination: str
-    broker: str
-    due_ns: int
-    ready_ns: int
-    sent_ns: int
-    settled_ns: int | None
-    outcome: Outcome
-    body_bytes: int
-    blocked: bool
-    reason: str
-    final: bool
-
-
-class Received(NamedTuple):
-    """One delivery, and its size. ``beginning``: the first bytes of a foreign message (`records.loads.identity`)."""
-
-    consumer: int
-    subscription: str
-    producer: int
-    seq: int
-    attempt: int
-    destination: str
-    broker: str
-    received_ns: int
-    redelivered: bool
-    integrity: str
-    hops: int | None
-    body_bytes: int
-    beginning: bytes = b""
 
 
 class NoSenderError(DriverError):
@@ -128,11 +90,11 @@ class LoadStatistics(Protocol):
     Packed rows are numpy arrays (records.store.packing) of at least one row; their texts are numbers of the recorder.
     """
 
-    def settled(self, settled: Settled) -> None:
-        """Count an attempt that has its outcome."""
+    def settled(self, row: SendRow, reason: str, final: bool) -> None:
+        """Count an attempt that has its outcome, for this reason. ``final``: no attempt follows."""
 
-    def received(self, received: Received) -> None:
-        """Count a message that has arrived."""
+    def received(self, row: ReceiptRow, body: bytes) -> None:
+        """Count a message that has arrived with this body."""
 
     def sends_recorded(self, rows: Any) -> None:
         """Count packed rows of ``sends`` that were recorded."""
@@ -153,11 +115,18 @@ class LoadStatistics(Protocol):
         """Handle a row of ``connections`` that was recorded, for this client number."""
 
 
+OnOutcome = Callable[[SendRow, str, bool], None]
+"""See `LoadStatistics.settled`."""
+
+OnReceipt = Callable[[ReceiptRow, bytes], None]
+"""See `LoadStatistics.received`."""
+
+
 class NoStatistics:
     """Counts nothing."""
 
-    def settled(self, settled: Settled) -> None: ...
-    def received(self, received: Received) -> None: ...
+    def settled(self, row: SendRow, reason: str, final: bool) -> None: ...
+    def received(self, row: ReceiptRow, body: bytes) -> None: ...
     def sends_recorded(self, rows: Any) -> None: ...
     def receipts_recorded(self, rows: Any) -> None: ...
     def foreign_received(self, destination: str, broker: str, beginning: bytes, body_bytes: int) -> None: ...

@@ -20,12 +20,12 @@ from drivers.client.contract import (
     NoSenderError,
     ProducerSettings,
     ScheduledSend,
-    Settled,
 )
 from drivers.client.pacing import wait_until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome
 from records.store.writer import Recorder
+from records.tables.schemas import SendRow
 
 CLOSE_TIMEOUT_S = 5.0  # for outstanding messages when the producer ends
 log = logging.getLogger("brokerbench")
@@ -149,7 +149,7 @@ class PerMessageProducer(ScheduleLoop):
     def _never_written(self, send: ScheduledSend, reason: str) -> None:
         """Record a message without a sender as failed, like any call of a cloud function that cannot connect."""
         self._warn(reason)
-        settled = Settled(
+        row = SendRow(
             producer=self.number,
             seq=send.seq,
             attempt=1,
@@ -162,11 +162,9 @@ class PerMessageProducer(ScheduleLoop):
             outcome=Outcome.FAILED,
             body_bytes=self._settings.body_bytes,
             blocked=send.blocked,
-            reason=reason,
-            final=True,
         )
-        self._source.recorder.send(*settled[:-2])
-        self._statistics.settled(settled)
+        self._source.recorder.send(row)
+        self._statistics.settled(row, reason, final=True)
 
     def _to(self, seq: int) -> Destination:
         return self._destinations[seq % len(self._destinations)]

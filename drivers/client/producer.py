@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from drivers.client.backpressure import BlockedDetector
-from drivers.client.contract import NO_STATISTICS, LoadStatistics, ProducerSettings, ScheduledSend, Settled
+from drivers.client.contract import NO_STATISTICS, LoadStatistics, OnOutcome, ProducerSettings, ScheduledSend
 from drivers.client.pacing import wait_until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome, Outgoing
 from drivers.failover.client_connection import ClientConnection
 from records.loads.identity import Identity, stamp
 from records.store.writer import Recorder
+from records.tables.schemas import SendRow
 
 
 class ClientAccess(Protocol):
@@ -87,7 +88,7 @@ class Producer(ScheduleLoop):
         number: int,
         run: int,
         timeout_s: float | None,
-        on_settled: Callable[[Settled], None],
+        on_settled: OnOutcome,
         statistics: LoadStatistics = NO_STATISTICS,
         more_destinations: Sequence[Destination] = (),
     ) -> None:
@@ -371,7 +372,7 @@ class Producer(ScheduleLoop):
     def _record(self, attempt: SendAttempt, answer: BrokerAnswer, *, final: bool = True) -> None:
         outcome, settled_ns, reason = answer
         a = attempt
-        settled = Settled(
+        row = SendRow(
             self.number,
             a.seq,
             a.number,
@@ -384,10 +385,8 @@ class Producer(ScheduleLoop):
             outcome,
             a.body_bytes,
             a.blocked,
-            reason,
-            final,
         )
-        self._access.recorder.send(*settled[:-2])
+        self._access.recorder.send(row)
         if self._room_wanted:
             self._make_room()
-        self._on_settled(settled)
+        self._on_settled(row, reason, final)

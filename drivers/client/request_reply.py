@@ -13,7 +13,7 @@ name: replies to ``queue://orders`` under ``queue://orders.replies``.
 import contextlib
 from typing import Any
 
-from drivers.client.contract import ProducerSettings, Received, ScheduledSend
+from drivers.client.contract import ProducerSettings, ScheduledSend
 from drivers.client.producer import ClientAccess, Producer, SendAttempt
 from drivers.contract import Delivery, Destination, DriverError, MessageHeaders, Outgoing
 from records.loads.destination_pattern import replies_to
@@ -53,7 +53,7 @@ class ReplyProducer(Producer):
         super().__init__(access, destination, settings, **wiring)
         self._answers: dict[int, tuple[Destination, str]] = {}  # destination of each reply, and its correlation id
 
-    def reply(self, request: Delivery, received: Received) -> None:
+    def reply(self, request: Delivery) -> None:
         """Answer a request with the same number of bytes. Ignores messages that request no reply, or are not ours.
 
         A reply that the broker rejects, or that could not be written, is recorded as failed.
@@ -67,7 +67,7 @@ class ReplyProducer(Producer):
         now_ns = self._access.clock()
         send = ScheduledSend(seq, int(request.correlation_id), False, now_ns, now_ns)
         with contextlib.suppress(DriverError):  # it is recorded
-            self.send_batch((send,), received.body_bytes)
+            self.send_batch((send,), len(request.body))
 
     def _outgoing(self, attempt: SendAttempt) -> Outgoing:
         to, correlation_id = self._answers[attempt.seq]

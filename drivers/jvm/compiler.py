@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,9 @@ QUICKLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # it runs for two sec
 ERROR = re.compile(r"^(?P<file>[^:\n]+\.java):(?P<line>\d+): error: (?P<words>.*)$", re.MULTILINE)
 
 
+NOTHING_GENERATED: Mapping[str, str] = {}
+
+
 @dataclass(frozen=True)
 class Compiler:
     """The Eclipse compiler, ``jar``, run by the Java in ``home``. The same Java runs the classes.
@@ -40,19 +43,23 @@ class Compiler:
     jar: Path
     cache: Path
 
-    def compiled(self, folders: Sequence[Path], libraries: Sequence[Path]) -> Path:
+    def compiled(
+        self, folders: Sequence[Path], libraries: Sequence[Path], generated: Mapping[str, str] = NOTHING_GENERATED
+    ) -> Path:
         """Return an archive of the classes of all sources below ``folders``, which use ``libraries``.
+
+        ``generated``: the sources of more classes of the package ``brokerbench``, by the classes' names.
 
         Safe for several processes at once: one compiles, the others wait. Raises DriverError with file and line of the
         first error, or with the reason why the cache cannot be used.
         """
         sources = _sources(folders)
-        archive = self.cache / f"{self._identity(sources, libraries)}.jar"
+        archive = self.cache / f"{self._identity(sources, libraries, generated)}.jar"
         try:
             if not _whole(archive):
                 with locked(self.cache / "compiling.lock"):
                     if not _whole(archive):  # another process may have made it while we waited
-                        self._make(archive, sources, libraries)
+                        self._make(archive, sources, libraries, generated)
         except OSError as error:
             raise DriverError(
                 f"compiled classes cannot be kept in {self.cache}: {error.strerror or error}; "
@@ -72,7 +79,7 @@ class Compiler:
             timeout=COMPILE_TIMEOUT_S,
         )
 
-    def _identity(self, sources: Sequence[Path], libraries: Sequence[Path]) -> str:
+    def _identity(self, sources: Sequence[Path], libraries: Sequence[Path], generated: Mapping[str, str]) -> str:
         """Identify sources by content, jars (which are pinned) by name and size, and Java by the version that it
         reports."""
         digest = hashlib.sha256(repr((OPTIONS, _release(self.home))).encode())
@@ -81,14 +88,17 @@ class Compiler:
         for source in sources:
             text = source.read_bytes()
             digest.update(f"{source.parent.name}/{source.name} {len(text)}\n".encode() + text)
+        digest.update(repr(sorted(generated.items())).encode())
         return digest.hexdigest()[:32]
 
-    def _make(self, archive: Path, sources: Sequence[Path], libraries: Sequence[Path]) -> None:
+    def _make(
+        self, archive: Path, sources: Sequence[Path], libraries: Sequence[Path], generated: Mapping[str, str]
+    ) -> None:
         for stale in archive.parent.glob(f"{archive.stem}-*"):  # left by a killed process: we hold the lock
             shutil.rmtree(stale, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=f"{archive.stem}-", dir=archive.parent) as scratch:
             classes = Path(scratch, "classes")
-            self._compile(sources, libraries, classes)
+            self._compile([*sources, *write_sources(generated, Path(scratch))], libraries, classes)
             draft = Path(scratch, archive.name)
             _pack(classes, draft)
             draft.replace(archive)
@@ -104,6 +114,15 @@ class Compiler:
             ) from None
         if compiling.returncode:
             raise DriverError(_first_error(compiling.stderr or compiling.stdout))
+
+
+def write_sources(generated: Mapping[str, str], folder: Path) -> list[Path]:
+    """Write the sources of these classes below ``folder``, and return the files."""
+    package = folder / "generated" / "brokerbench"
+    package.mkdir(parents=True)
+    for name, source in generated.items():
+        (package / f"{name}.java").write_text(source, encoding="utf-8")
+    return sorted(package.iterdir())
 
 
 def _sources(folders: Sequence[Path]) -> list[Path]:

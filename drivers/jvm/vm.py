@@ -26,6 +26,7 @@ import jpype.config
 
 from drivers.contract import DriverError
 from drivers.jvm.compiler import Compiler
+from drivers.jvm.packed_rows import PACKED_ROWS
 from records.environment import JAVA, LOCALE
 
 SOURCES = Path(__file__).parents[1] / "java"
@@ -115,7 +116,7 @@ def _start(protocol: str) -> Any:
     library = next(parts.home.glob("lib/**/libjvm.so"), None)
     if library is None:
         raise DriverError(f"{parts.home} has no libjvm.so: set JAVA_HOME to a whole Java runtime, 17 or newer")
-    classes = parts.compiler.compiled((SOURCES, SOURCES / protocol), parts.client)
+    classes = parts.compiler.compiled((SOURCES, SOURCES / protocol), parts.client, PACKED_ROWS)
     try:
         if not jpype.isJVMStarted():
             _start_jvm(library)

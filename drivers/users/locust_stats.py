@@ -15,16 +15,15 @@ import numpy as np
 from locust.env import Environment
 from locust.stats import RequestStats, bucket_response_time
 
-from drivers.client.contract import Received, Settled
 from drivers.contract import DriverError, Outcome
 from drivers.users.connection_losses import ConnectionLosses
 from drivers.users.live_figures import LiveFigures
 from drivers.users.live_latency import SETTLED, UNTIMED, LiveLatency, count_buckets
 from records.figures.buckets import bucket_of
-from records.loads.identity import shown
+from records.loads.identity import first_bytes, shown
 from records.store.packing import NULL_INT64
 from records.store.writer import Recorder
-from records.tables.schemas import UNKNOWN
+from records.tables.schemas import UNKNOWN, ReceiptRow, SendRow
 from records.units import NS_PER_MS
 
 GOOD = (Outcome.ACKED, Outcome.UNCONFIRMED)
@@ -96,39 +95,37 @@ class LocustStatistics:
 
     # One by one.
 
-    def settled(self, settled: Settled) -> None:
+    def settled(self, row: SendRow, reason: str, final: bool) -> None:
         tally = self._tally
-        tally.settled += settled.final
-        if settled.attempt == 1:
-            tally.lag[bucket_of(max(0, settled.sent_ns - settled.ready_ns))] += 1
-            if settled.settled_ns is not None:
-                tally.live.note(SETTLED, settled.settled_ns, settled.settled_ns - settled.sent_ns)
-        self._note_outcome(settled)
-        if (
-            settled.outcome is Outcome.FAILED and settled.broker
-        ):  # otherwise no broker was involved, and its producer reports why
-            self.on_rejected(settled.destination, settled.broker, settled.reason)
-        error = None if settled.outcome in GOOD else DriverError(settled.outcome)
-        ended_ns = settled.sent_ns if settled.settled_ns is None else settled.settled_ns
-        self._fire("SEND", settled.destination, ended_ns - settled.sent_ns, settled.body_bytes, error)
+        tally.settled += final
+        if row.attempt == 1:
+            tally.lag[bucket_of(max(0, row.sent_ns - row.ready_ns))] += 1
+            if row.settled_ns is not None:
+                tally.live.note(SETTLED, row.settled_ns, row.settled_ns - row.sent_ns)
+        self._note_outcome(row)
+        if row.outcome == Outcome.FAILED and row.broker:  # otherwise its producer reports why
+            self.on_rejected(row.destination, row.broker, reason)
+        error = None if row.outcome in GOOD else DriverError(row.outcome)
+        ended_ns = row.sent_ns if row.settled_ns is None else row.settled_ns
+        self._fire("SEND", row.destination, ended_ns - row.sent_ns, row.body_bytes, error)
 
-    def _note_outcome(self, settled: Settled) -> None:
-        if settled.outcome is Outcome.ACKED and settled.settled_ns is not None:
-            self._tally.figures.acked(settled.due_ns, settled.sent_ns, settled.settled_ns)
-        elif settled.outcome is Outcome.FAILED and settled.attempt == 1:
-            self._tally.figures.message_failed(settled.due_ns)
+    def _note_outcome(self, row: SendRow) -> None:
+        if row.outcome == Outcome.ACKED and row.settled_ns is not None:
+            self._tally.figures.acked(row.due_ns, row.sent_ns, row.settled_ns)
+        elif row.outcome == Outcome.FAILED and row.attempt == 1:
+            self._tally.figures.message_failed(row.due_ns)
 
-    def received(self, received: Received) -> None:
+    def received(self, row: ReceiptRow, body: bytes) -> None:
         self._tally.received += 1
-        latency_ns = self._latency_ns(received.producer, received.seq, received.received_ns)
-        self._tally.live.received(received.received_ns, latency_ns)
+        latency_ns = self._latency_ns(row.producer, row.seq, row.received_ns)
+        self._tally.live.received(row.received_ns, latency_ns)
         if latency_ns is not None:
-            self._tally.figures.received(received.received_ns, latency_ns)
-        elif received.producer != UNKNOWN:
-            self._tally.figures.wait_for_schedule((received.producer, received.seq, received.received_ns))
-        if received.integrity == "foreign":
-            self.foreign_received(received.destination, received.broker, received.beginning, received.body_bytes)
-        self._fire("RECEIVE", received.destination, latency_ns, received.body_bytes, None)
+            self._tally.figures.received(row.received_ns, latency_ns)
+        elif row.producer != UNKNOWN:
+            self._tally.figures.wait_for_schedule((row.producer, row.seq, row.received_ns))
+        if row.integrity == "foreign":
+            self.foreign_received(row.destination, row.broker, first_bytes(body), len(body))
+        self._fire("RECEIVE", row.destination, latency_ns, len(body), None)
 
     def _fire(
         self, kind: str, destination: str, latency_ns: int | None, body_bytes: int, error: Exception | None

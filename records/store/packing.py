@@ -6,7 +6,7 @@ copied. Rows that arrive during a flush stay for the next one. Both buffers grow
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any, Protocol
 
@@ -66,11 +66,11 @@ class PackedRows:
 
     def __init__(self, schema: pa.Schema, strings: Strings) -> None:
         row = Struct("<" + "".join(_PACKED[field.type][0] for field in schema))
-        self.pack: Callable[..., bytes] = row.pack
         self._schema, self._strings, self._row_bytes = schema, strings, row.size
         self.dtype = packed_dtype(schema)
         self._bytes = bytearray()
-        self.add: Callable[[bytes], None] = self._bytes.extend
+        self.extend: Callable[[bytes], None] = self._bytes.extend  # by whole rows that are packed already
+        self.add = _adder(schema, row.pack, strings, self.extend)
 
     def __len__(self) -> int:
         return len(self._bytes) // self._row_bytes
@@ -86,6 +86,29 @@ class PackedRows:
         if field.type == pa.string():
             return self._strings.texts_of(values)
         return pa.array(values, field.type, mask=values == _NULLS[field.type] if field.nullable else None)
+
+
+def _adder(
+    schema: pa.Schema, pack: Callable[..., bytes], number: Strings, extend: Callable[[bytes], None]
+) -> Callable[[Sequence[object]], None]:
+    """Return a function that packs and adds one row with these columns. It raises if the row does not fit.
+
+    The function is compiled from text with the columns written out, like a dataclass's methods: a loop over the
+    columns of each row would take several times as long.
+    """
+    names = "".join(f"{field.name}, " for field in schema)
+    values = ", ".join(_value(field) for field in schema)
+    text = f"def add(row):\n    {names}= row\n    extend(pack({values}))"
+    scope: dict[str, Any] = {"pack": pack, "number": number, "extend": extend}
+    exec(text, scope)
+    add: Callable[[Sequence[object]], None] = scope["add"]
+    return add
+
+
+def _value(field: pa.Field) -> str:
+    if field.type == pa.string():
+        return f"number[{field.name}]"
+    return f"{_NULLS[field.type]} if {field.name} is None else {field.name}" if field.nullable else field.name
 
 
 class PlainRows:

@@ -16,11 +16,11 @@ from functools import partial
 import pyarrow as pa
 
 from records.errors import RunUnwritable, explained
-from records.store.packing import NULL_INT32, NULL_INT64, Buffer, PackedRows, PlainRows, Strings
+from records.store.packing import Buffer, PackedRows, PlainRows, Strings
 from records.store.rundir import RunDirectory
 from records.store.streams import SUFFIX, BatchSink, StreamFile, StreamSender, described
 from records.tables.connection_events import ConnectionEvent
-from records.tables.schemas import EVENT_TABLES, RECEIPTS, SENDS
+from records.tables.schemas import EVENT_TABLES, PACKED_TABLES, ReceiptRow, SendRow
 
 PAUSE_S = 0.001
 """Pause between flushing two tables. With 0 s, gevent would not check for due messages."""
@@ -59,12 +59,10 @@ class Recorder:
         self.process = process
         self._flush_every_s = flush_every_s
         self._strings = Strings()
-        self._sends, self._receipts = PackedRows(SENDS, self._strings), PackedRows(RECEIPTS, self._strings)
-        self._pack_send, self._add_send = self._sends.pack, self._sends.add
-        self._pack_receipt, self._add_receipt = self._receipts.pack, self._receipts.add
-        packed: dict[str, Buffer] = {"sends": self._sends, "receipts": self._receipts}
-        self._plain = {name: PlainRows(schema) for name, schema in EVENT_TABLES.items() if name not in packed}
-        buffers = {**packed, **self._plain}
+        self._packed = {name: PackedRows(EVENT_TABLES[name], self._strings) for name in PACKED_TABLES}
+        self._add_send, self._add_receipt = self._packed["sends"].add, self._packed["receipts"].add
+        self._plain = {name: PlainRows(schema) for name, schema in EVENT_TABLES.items() if name not in PACKED_TABLES}
+        buffers: dict[str, Buffer] = {**self._packed, **self._plain}
         self._tables = {name: _Table(buffers[name], _sink(to, name, process, run_id)) for name in EVENT_TABLES}
         self._first_problem = ""
         self._flushing = threading.Lock()
@@ -72,76 +70,15 @@ class Recorder:
         self._flusher: threading.Thread | None = None
         self._closed = False
 
-    # The two hot methods: as cheap as Python can be, so no helper calls.
-
-    def send(
-        self,
-        producer: int,
-        seq: int,
-        attempt: int,
-        destination: str,
-        broker: str,
-        due_ns: int,
-        ready_ns: int,
-        sent_ns: int,
-        settled_ns: int | None,
-        outcome: str,
-        body_bytes: int,
-        blocked: bool,
-    ) -> None:
-        number = self._strings
-        settled_or_null = NULL_INT64 if settled_ns is None else settled_ns
+    def send(self, row: SendRow) -> None:
         try:
-            self._add_send(
-                self._pack_send(
-                    producer,
-                    seq,
-                    attempt,
-                    number[destination],
-                    number[broker],
-                    due_ns,
-                    ready_ns,
-                    sent_ns,
-                    settled_or_null,
-                    number[outcome],
-                    body_bytes,
-                    blocked,
-                )
-            )
+            self._add_send(row)
         except _BAD_ROW as error:
             self._refuse("sends", str(error))
 
-    def receipt(
-        self,
-        consumer: int,
-        subscription: str,
-        producer: int,
-        seq: int,
-        attempt: int,
-        destination: str,
-        broker: str,
-        received_ns: int,
-        redelivered: bool,
-        integrity: str,
-        hops: int | None,
-    ) -> None:
-        number = self._strings
+    def receipt(self, row: ReceiptRow) -> None:
         try:
-            self._add_receipt(
-                self._pack_receipt(
-                    consumer,
-                    number[subscription],
-                    producer,
-                    seq,
-                    attempt,
-                    number[destination],
-                    number[broker],
-                    received_ns,
-                    redelivered,
-                    number[integrity],
-                    NULL_INT32 if hops is None else hops,
-                )
-            )
+            self._add_receipt(row)
         except _BAD_ROW as error:
             self._refuse("receipts", str(error))
 
@@ -155,11 +92,11 @@ class Recorder:
 
     def packed(self, table: str, rows: bytes) -> None:
         """Add whole rows of ``sends`` or ``receipts``, packed like `records.store.packing.PackedRows`."""
-        buffer = self._sends if table == "sends" else self._receipts
+        buffer = self._packed[table]
         if len(rows) % buffer.dtype.itemsize:
             self._refuse(table, f"{len(rows)} bytes are not whole rows of {buffer.dtype.itemsize}")
             return
-        buffer.add(rows)
+        buffer.extend(rows)
 
     def subscription(
         self,

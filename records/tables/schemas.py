@@ -9,6 +9,8 @@ A *client number* names one user of one run, or a connection that does not belon
 numbers of ``members`` come from this one sequence.
 """
 
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+
 import pyarrow as pa
 
 SCHEMA_VERSION = 5
@@ -26,44 +28,62 @@ def _table(*columns: tuple[str, pa.DataType], nullable: tuple[str, ...] = ()) ->
 TEXT = pa.string()
 TIME_NS = pa.int64()
 
-# One row per attempt, written when its outcome is known.
-# outcome: acked | failed | in_doubt | unconfirmed (see drivers/contract.py)
-# ready_ns: when it was due and no broker held its producer back (drivers/client/backpressure.py)
-# blocked: the in-flight limit, or the commit of the previous transaction, made this slot wait
-SENDS = _table(
-    ("producer", pa.int32()),
-    ("seq", pa.int64()),
-    ("attempt", pa.int32()),
-    ("destination", TEXT),
-    ("broker", TEXT),
-    ("due_ns", TIME_NS),
-    ("ready_ns", TIME_NS),
-    ("sent_ns", TIME_NS),
-    ("settled_ns", TIME_NS),
-    ("outcome", TEXT),
-    ("body_bytes", pa.int32()),
-    ("blocked", pa.bool_()),
-    nullable=("settled_ns",),
-)
+Int32 = Annotated[int, "int32"]
+_TYPES: dict[Any, pa.DataType] = {int: pa.int64(), Int32: pa.int32(), str: TEXT, bool: pa.bool_()}
 
-# One row per delivery. subscription: the queue's name for a queue, the subscription's own name for a topic.
-# integrity: intact | corrupted (identity readable, body not as sent) | unreadable (producer and seq are UNKNOWN)
-#            | foreign (a message of another run or of an unknown client: producer and seq are UNKNOWN)
-# hops: brokers crossed between the producer's and the consumer's, null where the protocol does not report them
-RECEIPTS = _table(
-    ("consumer", pa.int32()),
-    ("subscription", TEXT),
-    ("producer", pa.int32()),
-    ("seq", pa.int64()),
-    ("attempt", pa.int32()),
-    ("destination", TEXT),
-    ("broker", TEXT),
-    ("received_ns", TIME_NS),
-    ("redelivered", pa.bool_()),
-    ("integrity", TEXT),
-    ("hops", pa.int32()),
-    nullable=("hops",),
-)
+
+def _table_of(row: type) -> pa.Schema:
+    """Return the schema of a table whose rows are of this named tuple. A column of ``X | None`` is nullable."""
+    return _table(
+        *((name, _TYPES[get_args(hint)[0] if _nullable(hint) else hint]) for name, hint in _hints(row).items()),
+        nullable=tuple(name for name, hint in _hints(row).items() if _nullable(hint)),
+    )
+
+
+def _hints(row: type) -> dict[str, Any]:
+    return get_type_hints(row, include_extras=True)
+
+
+def _nullable(hint: Any) -> bool:
+    return type(None) in get_args(hint)
+
+
+class SendRow(NamedTuple):
+    """One attempt, written when its outcome is known."""
+
+    producer: Int32
+    seq: int
+    attempt: Int32
+    destination: str
+    broker: str
+    due_ns: int
+    ready_ns: int  # when it was due and no broker held its producer back (drivers/client/backpressure.py)
+    sent_ns: int
+    settled_ns: int | None
+    outcome: str  # acked | failed | in_doubt | unconfirmed (see drivers/contract.py)
+    body_bytes: Int32
+    blocked: bool  # the in-flight limit, or the commit of the previous transaction, made this slot wait
+
+
+class ReceiptRow(NamedTuple):
+    """One delivery."""
+
+    consumer: Int32
+    subscription: str  # the queue's name for a queue, the subscription's own name for a topic
+    producer: Int32
+    seq: int
+    attempt: Int32
+    destination: str
+    broker: str
+    received_ns: int
+    redelivered: bool
+    # intact | corrupted (identity readable, body not as sent) | unreadable (producer and seq are UNKNOWN)
+    # | foreign (a message of another run or of an unknown client: producer and seq are UNKNOWN)
+    integrity: str
+    hops: Int32 | None  # brokers crossed between the producer's and the consumer's, null where it is not reported
+
+
+SENDS, RECEIPTS = _table_of(SendRow), _table_of(ReceiptRow)
 
 # One row per subscription that a consumer holds, so that subscriptions that received nothing are known too.
 # kind: queue | topic | durable_topic. began_ns: when the broker confirmed it for the first time. selector: '' for none.
@@ -179,6 +199,9 @@ STALLS = _table(
     ("began_ns", TIME_NS),
     ("ended_ns", TIME_NS),
 )
+
+PACKED_TABLES: dict[str, type[SendRow] | type[ReceiptRow]] = {"sends": SendRow, "receipts": ReceiptRow}
+"""The tables with thousands of rows per second: the recorder packs these rows (records.store.packing)."""
 
 EVENT_TABLES: dict[str, pa.Schema] = {
     "sends": SENDS,

@@ -15,6 +15,7 @@ from analysis.messages.deliveries import OUTCOME
 from records.figures.buckets import bucket_of
 from records.tables.results import LATENCY, RATES
 from records.tables.schemas import EVENT_TABLES, UNKNOWN
+from tests.support.event_rows import receipt_row, send_row
 
 Row = dict[str, Any]
 MS = 1_000_000
@@ -41,20 +42,18 @@ def send(
     sent = due if sent is None else sent
     if settled is None and outcome in ("acked", "failed"):
         settled = sent + 1
-    return {
-        "producer": producer,
-        "seq": seq,
-        "attempt": attempt,
-        "destination": destination,
-        "broker": broker,
-        "due_ns": int(due * MS),
-        "ready_ns": int((due if ready is None else ready) * MS),
-        "sent_ns": int(sent * MS),
-        "settled_ns": None if settled is None else int(settled * MS),
-        "outcome": outcome,
-        "body_bytes": 64,
-        "blocked": blocked,
-    }
+    times = {"ready_ns": due if ready is None else ready, "sent_ns": sent, "settled_ns": settled}
+    return send_row(
+        seq,
+        int(due * MS),
+        producer=producer,
+        attempt=attempt,
+        destination=destination,
+        broker=broker,
+        outcome=outcome,
+        blocked=blocked,
+        **{name: None if at_ms is None else int(at_ms * MS) for name, at_ms in times.items()},
+    )._asdict()
 
 
 def receipt(
@@ -72,19 +71,19 @@ def receipt(
     hops: int | None = None,
 ) -> Row:
     nameless = integrity in ("unreadable", "foreign")
-    return {
-        "consumer": consumer,
-        "subscription": subscription,
-        "producer": UNKNOWN if nameless else producer,
-        "seq": UNKNOWN if nameless else seq,
-        "attempt": UNKNOWN if nameless else attempt,
-        "destination": destination,
-        "broker": broker,
-        "received_ns": int(at * MS),
-        "redelivered": redelivered,
-        "integrity": integrity,
-        "hops": hops,
-    }
+    return receipt_row(
+        UNKNOWN if nameless else seq,
+        int(at * MS),
+        consumer=consumer,
+        subscription=subscription,
+        producer=UNKNOWN if nameless else producer,
+        attempt=UNKNOWN if nameless else attempt,
+        destination=destination,
+        broker=broker,
+        redelivered=redelivered,
+        integrity=integrity,
+        hops=hops,
+    )._asdict()
 
 
 def subscription(name: str, *, began: float = 0, consumer: int = 7, kind: str = "topic", selector: str = "") -> Row:

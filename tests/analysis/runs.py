@@ -8,6 +8,7 @@ from records.figures.summary import Summary
 from records.run import Phases, ProcessInfo, RunInfo
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
+from tests.support.event_rows import receipt_row, send_row
 
 MS, S = 1_000_000, 1_000_000_000
 LOAD_NS = 100 * S
@@ -50,13 +51,14 @@ def send(
     ready_ns = due_ns if ready_ns is None else ready_ns
     sent_ns = ready_ns + late_ns
     settled_ns = sent_ns + 2 * MS if outcome == "acked" else None
-    to.send(1, seq, attempt, QUEUE, "a", due_ns, ready_ns, sent_ns, settled_ns, outcome, 64, False)
+    times = {"ready_ns": ready_ns, "sent_ns": sent_ns, "settled_ns": settled_ns}
+    to.send(send_row(seq, due_ns, attempt=attempt, outcome=outcome, **times))
 
 
 def receive(
     to: Recorder, seq: int, at_ns: int, *, attempt: int = 1, integrity: str = "intact", again: bool = False
 ) -> None:
-    to.receipt(7, "orders", 1, seq, attempt, QUEUE, "b", at_ns, again, integrity, 1)
+    to.receipt(receipt_row(seq, at_ns, attempt=attempt, redelivered=again, integrity=integrity))
 
 
 def quietly(run: Path) -> Summary:

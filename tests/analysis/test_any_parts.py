@@ -19,10 +19,12 @@ from records.store.writer import Recorder
 from records.tables.connection_events import ConnectionEvent
 from records.tables.results import RESULT_TABLES
 from records.tables.row_order import order as in_order
+from records.tables.schemas import ReceiptRow, SendRow
 from tests.analysis.rows import Row, connection
 from tests.analysis.runs import LOAD_NS, MS, S, healthy, make
 from tests.analysis.test_accounting import random_events
 from tests.analysis.topics import results_of
+from tests.support.event_rows import send_row
 
 SEQS, PRODUCERS = 4, 1
 """A small block size, so that a few hundred messages are in many parts."""
@@ -40,9 +42,9 @@ def everything_goes_wrong(seed: int, recorder: Recorder) -> None:
     sends, receipts, subscriptions, leftovers = random_events(seed)
     began_ns = LOAD_NS + 300 * MS
     for row in sends:
-        recorder.send(*_moved(row).values())
+        recorder.send(SendRow(**_moved(row)))
     for row in receipts:
-        recorder.receipt(*_moved({**row, "consumer": row["consumer"]}).values())
+        recorder.receipt(ReceiptRow(**_moved(row)))
     for row in subscriptions:
         recorder.subscription(*_moved(row).values())
     for row in leftovers:
@@ -99,20 +101,7 @@ def test_a_silence_is_found_and_timed_whatever_part_its_messages_are_in(tmp_path
         for number in range(1_000):
             due_ns = LOAD_NS + number * 10 * MS
             settled_ns = due_ns + 2 * MS if not 4 * S <= due_ns - LOAD_NS < 7 * S else LOAD_NS + 7 * S
-            recorder.send(
-                number % 3,
-                number // 3,
-                1,
-                "queue://orders",
-                "a",
-                due_ns,
-                due_ns,
-                due_ns,
-                settled_ns,
-                "acked",
-                64,
-                False,
-            )
+            recorder.send(send_row(number // 3, due_ns, producer=number % 3, settled_ns=settled_ns))
 
     directory = make(tmp_path, stopped)
     undivided, divided = results_of(directory).summary["unplanned"], results_of(directory, 16).summary["unplanned"]

@@ -27,7 +27,8 @@ from records.store.writer import Recorder
 from records.tables.connection_events import ConnectionEvent
 from records.tables.results import RESULT_TABLES
 from records.tables.schemas import UNKNOWN
-from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send
+from tests.analysis.runs import INFO, LOAD_NS, MS, S, due_of, healthy, make, quietly, receive, send
+from tests.support.event_rows import foreign_row
 
 pytestmark = pytest.mark.spark
 
@@ -68,7 +69,7 @@ def everything(recorder: Recorder) -> None:
     receive(recorder, 4, due_of(4) + 7 * MS)
     receive(recorder, 7, due_of(7) + 7 * MS, again=True)
     receive(recorder, 4_000, due_of(2_000))
-    recorder.receipt(7, "orders", UNKNOWN, UNKNOWN, UNKNOWN, QUEUE, "b", due_of(8), False, "foreign", None)
+    recorder.receipt(foreign_row(due_of(8)))
     recorder.leftover("a", "orders", False, 1, 1, 1, None)
     recorder.leftover("a", "ActiveMQ.DLQ", True, 1, 2, 1, None)
 

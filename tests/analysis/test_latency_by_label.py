@@ -18,6 +18,7 @@ from records.store import parts
 from records.store.writer import Recorder
 from tests.analysis.runs import INFO, MS, due_of, make, quietly
 from tests.analysis.topics import results_of
+from tests.support.event_rows import receipt_row, send_row
 
 ORDERS, TELEMETRY = "queue://orders", "queue://telemetry"
 USERS = (
@@ -43,12 +44,11 @@ def two_classes(recorder: Recorder, *, late_ns: int = 0, messages: int = MESSAGE
         for seq in range(messages):
             due_ns = due_of(0) + seq * 4 * MS
             sent_ns, producer = due_ns + late, PRODUCER[destination]
-            recorder.send(
-                producer, seq, 1, destination, "a", due_ns, due_ns, sent_ns, sent_ns + 2 * MS, "acked", 64, False
-            )
+            message = {"producer": producer, "destination": destination}
+            recorder.send(send_row(seq, due_ns, sent_ns=sent_ns, settled_ns=sent_ns + 2 * MS, **message))
             at_ns = due_ns + TOOK_MS[destination] * MS
             name = destination.removeprefix("queue://")
-            recorder.receipt(consumer, name, producer, seq, 1, destination, "b", at_ns, False, "intact", 1)
+            recorder.receipt(receipt_row(seq, at_ns, consumer=consumer, subscription=name, **message))
 
 
 def results(folder: Path, number_of_parts: int = 1, **planted: int) -> TopicResults:

@@ -25,6 +25,7 @@ from records.tables.schemas import UNKNOWN
 from reports.run.headline import answer, headline
 from tests.analysis.rows import TOPIC
 from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send
+from tests.support.event_rows import foreign_row, receipt_row, send_row
 
 pytestmark = pytest.mark.spark
 AT_NIGHT = pytest.mark.nightly  # CI runs the tests of a slow broker and a slow generator
@@ -238,8 +239,8 @@ def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
             recorder.subscription(consumer, f"prices#{consumer}", TOPIC, "topic", "b", LOAD_NS - S)
         for seq in range(1_000):
             at_ns = due_of(seq)
-            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, at_ns, None, "unconfirmed", 64, False)
-            recorder.receipt(7, "prices#7", 1, seq, 1, TOPIC, "b", at_ns + 5 * MS, False, "intact", 1)
+            recorder.send(send_row(seq, at_ns, destination=TOPIC, settled_ns=None, outcome="unconfirmed"))
+            recorder.receipt(receipt_row(seq, at_ns + 5 * MS, subscription="prices#7", destination=TOPIC))
 
     summary = quietly(planted(halved).path)
     assert counts(summary) == {
@@ -287,10 +288,11 @@ def test_a_non_durable_subscriber_is_owed_nothing_while_away(spark: SparkSession
             recorder.connection(consumer, "consumers", "stomp", ConnectionEvent("b", "connected", back_ns, ""))
         for seq in range(1_000):
             at_ns = due_of(seq)
-            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, at_ns, at_ns + MS, "acked", 64, False)
+            recorder.send(send_row(seq, at_ns, destination=TOPIC, settled_ns=at_ns + MS))
             if not gone_ns <= at_ns < back_ns:
                 for consumer in (7, 8):
-                    recorder.receipt(consumer, f"prices#{consumer}", 1, seq, 1, TOPIC, "b", at_ns, False, "intact", 1)
+                    subscriber = {"consumer": consumer, "subscription": f"prices#{consumer}"}
+                    recorder.receipt(receipt_row(seq, at_ns, destination=TOPIC, **subscriber))
 
     summary = quietly(planted(away, replace(INFO, checks=(Check("lost", "messages.lost", at_most=100),))).path)
     assert summary["verdict"] == "pass"
@@ -319,9 +321,9 @@ def test_nobody_owes_a_subscriber_what_was_sent_after_its_stay(spark: SparkSessi
         recorder.connection(7, "consumers", "stomp", ConnectionEvent("b", "closed", left_ns, ""))
         for seq in range(1_000):
             at_ns = due_of(seq)
-            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, at_ns, at_ns + MS, "acked", 64, False)
+            recorder.send(send_row(seq, at_ns, destination=TOPIC, settled_ns=at_ns + MS))
             if at_ns < left_ns:
-                recorder.receipt(7, "prices#7", 1, seq, 1, TOPIC, "b", at_ns, False, "intact", 1)
+                recorder.receipt(receipt_row(seq, at_ns, subscription="prices#7", destination=TOPIC))
 
     stays_s = (left_ns - LOAD_NS) / S
     leaver = UserInfo("Leaver", "consumer", "consumers", TOPIC, 1, {"stays": f"0 … {stays_s:g} s"})
@@ -350,7 +352,7 @@ def test_foreign_messages_are_counted_by_place_and_the_run_does_not_pass(spark: 
     def among_others(recorder: Recorder) -> None:
         healthy(recorder)
         for _ in range(3):
-            recorder.receipt(2, "orders", UNKNOWN, UNKNOWN, UNKNOWN, QUEUE, "b", 5_000 * MS, False, "foreign", None)
+            recorder.receipt(foreign_row(5_000 * MS, consumer=2))
         recorder.leftover("a", "orders", False, UNKNOWN, UNKNOWN, UNKNOWN, None)
         recorder.leftover("a", "somebody.elses", False, UNKNOWN, UNKNOWN, UNKNOWN, None)
 

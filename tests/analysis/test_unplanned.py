@@ -13,6 +13,7 @@ from records.store.writer import Recorder
 from records.tables.connection_events import ConnectionEvent
 from reports.faults import unplanned_sentences
 from tests.analysis.runs import LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive
+from tests.support.event_rows import send_row
 
 pytestmark = pytest.mark.spark
 
@@ -40,7 +41,7 @@ def stopped(recorder: Recorder, *, confirms: bool = False) -> None:
     for seq in range(1_000):
         due_ns = due_of(seq)
         settled_ns = due_ns + 2 * MS if confirms else after_the_silence(due_ns) + 2 * MS * (due_ns < FROM_NS)
-        recorder.send(1, seq, 1, QUEUE, "a", due_ns, due_ns, due_ns, settled_ns, "acked", 64, False)
+        recorder.send(send_row(seq, due_ns, settled_ns=settled_ns))
         receive(recorder, seq, max(after_the_silence(due_ns), settled_ns) + MS)
 
 
@@ -82,9 +83,7 @@ def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: Spark
 def test_a_time_without_messages_is_no_outage(spark: SparkSession, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         for seq in [seq for seq in range(1_000) if not FROM_NS <= due_of(seq) < UNTIL_NS]:
-            recorder.send(
-                1, seq, 1, QUEUE, "a", due_of(seq), due_of(seq), due_of(seq), due_of(seq) + MS, "acked", 64, False
-            )
+            recorder.send(send_row(seq, due_of(seq), settled_ns=due_of(seq) + MS))
             receive(recorder, seq, due_of(seq) + 2 * MS)
 
     assert unplanned_in(planted(plant)) == []
@@ -131,7 +130,7 @@ def frozen_to_the_end(recorder: Recorder, *, from_ns: int = FROM_NS) -> None:
         due_ns = due_of(seq)
         answered = due_ns < from_ns
         settled_ns, outcome = (due_ns + 2 * MS, "acked") if answered else (None, "in_doubt")
-        recorder.send(1, seq, 1, QUEUE, "a", due_ns, due_ns, due_ns, settled_ns, outcome, 64, False)
+        recorder.send(send_row(seq, due_ns, settled_ns=settled_ns, outcome=outcome))
         if answered:
             receive(recorder, seq, due_ns + 3 * MS)
 
@@ -158,9 +157,7 @@ def test_an_outage_within_a_fault_to_the_end_was_planned(spark: SparkSession, pl
 def test_a_load_that_has_nothing_more_to_send_is_no_outage(spark: SparkSession, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         for seq in range(400):
-            recorder.send(
-                1, seq, 1, QUEUE, "a", due_of(seq), due_of(seq), due_of(seq), due_of(seq) + MS, "acked", 64, False
-            )
+            recorder.send(send_row(seq, due_of(seq), settled_ns=due_of(seq) + MS))
             receive(recorder, seq, due_of(seq) + 2 * MS)
 
     assert unplanned_in(planted(plant)) == []

@@ -23,8 +23,10 @@ from records.run import Phases, RunInfo
 from records.store.reader import seal
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
+from tests.support.event_rows import receipt_row, send_row
 
 MS, S = 1_000_000, 1_000_000_000
+UNCONFIRMED = {"outcome": "unconfirmed", "settled_ns": None}
 RUN = PacedRun("stomp", "2000", NORMAL, 10)
 ONE = Measured((0.1, 0.5, 0.9), (0.05, 0.4, 0.6), (1.0, 2.0, 3.0), 1_000, 1_000)
 
@@ -39,9 +41,9 @@ def paced(folder: Path) -> RunDirectory:
         due_ns = seq * 10 * MS
         ready_ns = due_ns + 50 * MS  # until then a broker blocked it
         sent_ns = ready_ns + (2 * MS if 100 <= seq < 200 else 900 * MS)
-        recorder.send(1, seq, 1, "queue://paced", "a", due_ns, ready_ns, sent_ns, None, "unconfirmed", 64, False)
-        recorder.receipt(7, "paced", 1, seq, 1, "queue://paced", "a", sent_ns + 5 * MS, False, "intact", 0)
-    recorder.send(1, 150, 2, "queue://paced", "a", 1500 * MS, 0, 9 * S, None, "unconfirmed", 64, False)
+        recorder.send(send_row(seq, due_ns, ready_ns=ready_ns, sent_ns=sent_ns, **UNCONFIRMED))
+        recorder.receipt(receipt_row(seq, sent_ns + 5 * MS))
+    recorder.send(send_row(150, 1500 * MS, attempt=2, ready_ns=0, sent_ns=9 * S, **UNCONFIRMED))
     recorder.close()
     seal(directory)
     return directory

@@ -25,6 +25,7 @@ from drivers.jvm.hub import OnEvent
 from drivers.stomp.connector import STOMP_OPTIONS
 from records.store.writer import Recorder
 from records.tables.connection_events import ConnectionEvent
+from records.tables.schemas import ReceiptRow, SendRow
 from topologies.model.endpoints import Credentials, Endpoint
 
 RUN = 7
@@ -32,33 +33,12 @@ BENCH = Credentials("bench", "secret")
 NO_OTHERS: Mapping[str, str] = {}
 
 
-class SendRow(NamedTuple):
-    producer: int
-    seq: int
-    attempt: int
-    destination: str
-    broker: str
-    due_ns: int
-    ready_ns: int
-    sent_ns: int
-    settled_ns: int | None
-    outcome: str
-    body_bytes: int
-    blocked: bool
+class Settled(NamedTuple):
+    """The arguments of ``on_settled``."""
 
-
-class ReceiptRow(NamedTuple):
-    consumer: int
-    subscription: str
-    producer: int
-    seq: int
-    attempt: int
-    destination: str
-    broker: str
-    received_ns: int
-    redelivered: bool
-    integrity: str
-    hops: int | None
+    row: SendRow
+    reason: str
+    final: bool
 
 
 class ConnectionRow(NamedTuple):
@@ -93,11 +73,11 @@ class KeepingRecorder:
         self.subscriptions: list[tuple[Any, ...]] = []
         self.members: list[MemberRow] = []
 
-    def send(self, *row: Any) -> None:
-        self.sends.append(SendRow(*row))
+    def send(self, row: SendRow) -> None:
+        self.sends.append(row)
 
-    def receipt(self, *row: Any) -> None:
-        self.receipts.append(ReceiptRow(*row))
+    def receipt(self, row: ReceiptRow) -> None:
+        self.receipts.append(row)
 
     def connection(self, client: int, group: str, protocol: str, change: ConnectionEvent) -> None:
         self.connections.append(ConnectionRow(client, group, protocol, *change))

@@ -6,6 +6,7 @@ from typing import Any
 
 import jpype
 
+from drivers.jvm.packed_rows import PACKED_ROWS
 from drivers.jvm.vm import SOURCES, java_class, loader
 from harness.java_parts import find_java_parts
 
@@ -16,7 +17,7 @@ def classes(library: str) -> Callable[[str], Any]:
     """``openwire`` or ``core`` -> what gives a class by its whole name, loaded anew."""
     parent = java_class("Hub", library).class_.getClassLoader().getParent()
     parts = find_java_parts(library)
-    compiled = parts.compiler.compiled((SOURCES, SOURCES / library, OF_TESTS), parts.client)
+    compiled = parts.compiler.compiled((SOURCES, SOURCES / library, OF_TESTS), parts.client, PACKED_ROWS)
     own = loader((compiled,), parent)
     return lambda name: jpype.JClass(name, loader=own)
 

@@ -35,7 +35,7 @@ class BlockedBench:
         self.client.open()
         self.durable, self.one_way = (
             self.client.producer(
-                ORDERS, ProducerSettings(durable=durable), number=number, run=RUN, on_settled=lambda _: None
+                ORDERS, ProducerSettings(durable=durable), number=number, run=RUN, on_settled=lambda *_: None
             )
             for number, durable in ((7, True), (8, False))
         )
@@ -126,7 +126,7 @@ def test_a_frozen_memory_broker_blocks_its_producer_for_a_while() -> None:
     network, recorder = MemoryNetwork(["a"], credentials=BENCH, clock=lambda: now_ns[0]), KeepingRecorder()
     client = client_of(MemoryConnector(network), recorder, memory_uri("a"), clock=lambda: now_ns[0])
     client.open()
-    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None)
+    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda *_: None)
     network.freeze("a")
     for seq in range(5):
         producer.send(seq, 64, due_ns=0)

@@ -204,7 +204,7 @@ def test_a_send_after_giving_up_has_failed_with_the_reason() -> None:
     recorder, connector = KeepingRecorder(), ScriptedConnector()
     client = client_of(connector, recorder, stomp_uri("a", "maxReconnectAttempts=0"))
     client.open()
-    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None)
+    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda *_: None)
     producer.send(0, 64, 0)
     connector.connections[0].on_lost("reset")
     with pytest.raises(DriverError, match=r"connection to localhost:1 was lost \(reset\) and maxReconnectAttempts=0"):
@@ -221,7 +221,7 @@ def test_closing_is_polite_and_takes_the_answers_that_still_come() -> None:
     recorder, connector = KeepingRecorder(), ScriptedConnector(answer_on_close)
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None).send(0, 64, 0)
+    client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda *_: None).send(0, 64, 0)
     client.close()
     client.close()
     assert recorder.attempts(0) == [(1, "acked")]
@@ -234,7 +234,7 @@ def test_closing_does_not_wait_for_a_broker_that_says_nothing() -> None:
     connector = ScriptedConnector(lambda connection: setattr(connection, "on_close", lambda: hung.wait(60)))
     client = client_of(connector, recorder, stomp_uri(), close_timeout_s=0.05)
     client.open()
-    client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None).send(0, 64, 0)
+    client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda *_: None).send(0, 64, 0)
     began = time.monotonic()
     client.close()
     hung.set()
@@ -256,7 +256,7 @@ def test_closing_lets_go_of_a_blocked_send() -> None:
     recorder, connector = KeepingRecorder(), ScriptedConnector(None, *[ConnectFailed("refused")] * 10_000)
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None)
+    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda *_: None)
     connector.connections[0].on_lost("reset")
     threading.Timer(0.05, client.close).start()
     with pytest.raises(DriverError, match="closed"):
@@ -295,7 +295,7 @@ def test_a_connection_lost_while_it_is_put_to_use_is_a_failed_attempt() -> None:
     recorder, connector = KeepingRecorder(), ScriptedConnector(None, die_at_once)
     client = client_of(connector, recorder, stomp_uri("abc"))
     client.open()
-    client.consumer(Subscription(ORDERS), run=RUN, on_receipt=lambda _: None)
+    client.consumer(Subscription(ORDERS), run=RUN, on_receipt=lambda *_: None)
     connector.connections[0].on_lost("reset")
     eventually(lambda: client.broker == "c")
     client.close()
@@ -315,7 +315,7 @@ def test_a_client_goes_back_to_its_priority_broker() -> None:
         connector, recorder, stomp_uri(options="randomize=false&priorityBackup=true&initialReconnectDelay=1")
     )
     client.open()
-    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None)
+    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda *_: None)
     eventually(lambda: client.broker == "a")
     producer.send(0, 64, 0)
     client.close()
@@ -414,7 +414,7 @@ def test_a_message_that_no_frame_holds_ends_its_client_and_is_not_sent_for_ever(
     client = client_of(connector, recorder, stomp_uri())
     client.open()
     producer = client.producer(
-        Destination.parse("queue://orders"), ProducerSettings(), run=RUN, on_settled=lambda _: None
+        Destination.parse("queue://orders"), ProducerSettings(), run=RUN, on_settled=lambda *_: None
     )
     producer.send(0, 64, due_ns=0)
     connector.connections[0].on_lost(words)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from drivers.client.client import Client
 from drivers.client.connection_modes import ClientPool, PooledClient, SharedClient
-from drivers.client.contract import NoSenderError, NoStatistics, ProducerSettings, ScheduledSend, Settled
+from drivers.client.contract import NoSenderError, NoStatistics, ProducerSettings, ScheduledSend
 from drivers.client.per_message import Numbers, PerMessageProducer
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri
@@ -19,7 +19,7 @@ from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
 from records.loads.send_schedule import ClosedSchedule
 from records.store.writer import Recorder
-from tests.drivers.doubles import BENCH, RUN, Control, KeepingRecorder, client_of, eventually, memory_uri
+from tests.drivers.doubles import BENCH, RUN, Control, KeepingRecorder, Settled, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")
 
@@ -62,7 +62,9 @@ class ModesBench:
         self.recorder = KeepingRecorder()
         self.source = PooledConnections(self.network, self.recorder, memory_uri("ab", options))
         self.settled: list[Settled] = []
-        self.source.statistics.settled = self.settled.append  # type: ignore[method-assign]
+        self.source.statistics.settled = lambda row, reason, final: self.settled.append(  # type: ignore[method-assign]
+            Settled(row, reason, final)
+        )
         self.producer = PerMessageProducer(self.source, "producers", ORDERS, ProducerSettings(64, durable=durable))
 
     def done(self) -> None:
@@ -289,9 +291,17 @@ def test_users_of_a_shared_connection_have_different_numbers() -> None:
     for user in users:
         user.open()
     for user in users[:2]:
-        client(user).consumer(Subscription(ORDERS), number=user.number, run=RUN, on_receipt=receipts.append)
+        client(user).consumer(
+            Subscription(ORDERS), number=user.number, run=RUN, on_receipt=lambda *receipt: receipts.append(receipt)
+        )
     producers = [
-        client(user).producer(ORDERS, ProducerSettings(), number=user.number, run=RUN, on_settled=settled.append)
+        client(user).producer(
+            ORDERS,
+            ProducerSettings(),
+            number=user.number,
+            run=RUN,
+            on_settled=lambda *outcome: settled.append(Settled(*outcome)),
+        )
         for user in users[2:]
     ]
     for producer in producers:
@@ -329,7 +339,13 @@ def test_a_lost_shared_connection_resends_all_users_doubtful_messages() -> None:
     for user in users:
         user.open()
         producers.append(
-            client(user).producer(ORDERS, ProducerSettings(), number=user.number, run=RUN, on_settled=settled.append)
+            client(user).producer(
+                ORDERS,
+                ProducerSettings(),
+                number=user.number,
+                run=RUN,
+                on_settled=lambda *outcome: settled.append(Settled(*outcome)),
+            )
         )
     pooled.network.hold_answers("a")
     for producer in producers:
@@ -369,11 +385,15 @@ def test_a_destination_refused_to_one_user_leaves_the_others_theirs() -> None:
     user.close()
     neighbor.open()
     producer = client(neighbor).producer(
-        ORDERS, ProducerSettings(), number=neighbor.number, run=RUN, on_settled=settled.append
+        ORDERS,
+        ProducerSettings(),
+        number=neighbor.number,
+        run=RUN,
+        on_settled=lambda *outcome: settled.append(Settled(*outcome)),
     )
     producer.send(0, 64, due_ns=0)
     eventually(lambda: bool(settled))
-    assert settled[0].outcome == "acked"
+    assert settled[0].row.outcome == "acked"
     neighbor.close()
     pooled.network.close()
 

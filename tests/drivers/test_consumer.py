@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from drivers.client.contract import ProducerSettings, Received
+from drivers.client.contract import ProducerSettings
 from drivers.client.work import Work
 from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
 from records.loads.identity import Identity, stamp
+from records.tables.schemas import ReceiptRow
 from tests.drivers.doubles import (
     BENCH,
     RUN,
@@ -46,10 +47,10 @@ def failing(times: int, error: Exception) -> Callable[[], None]:
 
 
 def test_a_delivery_is_recorded_acknowledged_and_handed_on() -> None:
-    recorder, connector, received = KeepingRecorder(), ScriptedConnector(), list[Received]()
+    recorder, connector, received = KeepingRecorder(), ScriptedConnector(), list[tuple[ReceiptRow, bytes]]()
     client = client_of(connector, recorder, stomp_uri(), number=4)
     client.open()
-    consumer = client.consumer(ORDERS, run=RUN, on_receipt=received.append)
+    consumer = client.consumer(ORDERS, run=RUN, on_receipt=lambda *receipt: received.append(receipt))
     connection = connector.connections[0]
     came = delivery(body_of(5), redelivered=True)
     connection.subscriptions[0][1](came)
@@ -57,7 +58,8 @@ def test_a_delivery_is_recorded_acknowledged_and_handed_on() -> None:
     assert recorder.receipts == [(4, "orders", 11, 5, 2, "queue://orders", "a", came.received_ns, True, "intact", 1)]
     assert connection.settled == [came]
     assert consumer.received == 1
-    assert (received[0].seq, received[0].attempt, received[0].body_bytes) == (5, 2, 64)
+    ((row, body),) = received
+    assert (row.seq, row.attempt, len(body)) == (5, 2, 64)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_a_body_that_is_not_as_sent_is_recorded_as_what_it_is(body: bytes, integ
     recorder, connector = KeepingRecorder(), ScriptedConnector()
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda *_: None)
     connector.connections[0].subscriptions[0][1](delivery(body))
     client.close()
     assert [(row.integrity, row.producer) for row in recorder.receipts] == [(integrity, producer)]
@@ -85,7 +87,7 @@ def test_after_a_failover_the_consumer_is_subscribed_on_the_next_broker() -> Non
     recorder, connector = KeepingRecorder(), ScriptedConnector()
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda *_: None)
     connector.connections[0].on_lost("reset")
     eventually(lambda: client.broker == "b")
     subscription, take = connector.connections[1].subscriptions[0]
@@ -104,7 +106,7 @@ def test_a_connection_lost_while_subscribing_is_subscribed_on_the_next() -> None
     recorder, connector = KeepingRecorder(), ScriptedConnector(lose_while_subscribing)
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda *_: None)
     assert len(connector.connections[1].subscriptions) == 1
     assert [row[4] for row in recorder.subscriptions] == ["b"]
     client.close()
@@ -118,7 +120,7 @@ def test_a_refused_subscription_is_told_and_not_tried_again() -> None:
     client = client_of(connector, recorder, stomp_uri())
     client.open()
     with pytest.raises(DriverError, match="broker a refused user 'bench': no such right"):
-        client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+        client.consumer(ORDERS, run=RUN, on_receipt=lambda *_: None)
     connector.connections[0].on_lost("reset")
     eventually(lambda: client.broker == "b")
     assert connector.connections[1].subscriptions == []
@@ -129,7 +131,7 @@ def test_a_closed_consumer_neither_records_nor_acknowledges() -> None:
     recorder, connector = KeepingRecorder(), ScriptedConnector()
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    consumer = client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None)
+    consumer = client.consumer(ORDERS, run=RUN, on_receipt=lambda *_: None)
     consumer.close()
     connector.connections[0].subscriptions[0][1](delivery(body_of(0)))
     client.close()
@@ -143,7 +145,7 @@ def test_each_kind_of_subscription_has_its_name() -> None:
     client.open()
     prices = Destination.parse("topic://prices")
     for subscription in (ORDERS, Subscription(prices), Subscription(prices, durable_name="book")):
-        client.consumer(subscription, run=RUN, on_receipt=lambda _: None)
+        client.consumer(subscription, run=RUN, on_receipt=lambda *_: None)
     client.close()
     assert [(row[1], row[3]) for row in recorder.subscriptions] == [
         ("orders", "queue"),
@@ -161,10 +163,10 @@ def test_a_durable_subscription_without_a_client_id_is_refused() -> None:
 
 def test_a_slow_consumer_acknowledges_each_message_after_its_work() -> None:
     """It records one message at a time."""
-    recorder, connector, received = KeepingRecorder(), ScriptedConnector(), list[Received]()
+    recorder, connector, received = KeepingRecorder(), ScriptedConnector(), list[tuple[ReceiptRow, bytes]]()
     client = client_of(connector, recorder, stomp_uri(), number=4)
     client.open()
-    client.consumer(ORDERS, run=RUN, on_receipt=received.append, work=Work(300, 300))
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda *receipt: received.append(receipt), work=Work(300, 300))
     connection = connector.connections[0]
     came = [delivery(body_of(seq)) for seq in range(3)]
     for message in came:
@@ -184,7 +186,7 @@ def test_what_waits_for_a_consumer_when_its_connection_goes_is_left_to_the_broke
     recorder, connector = KeepingRecorder(), ScriptedConnector()
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None, work=Work(200, 200))
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda *_: None, work=Work(200, 200))
     take = connector.connections[0].subscriptions[0][1]
     take(delivery(body_of(0)))
     take(delivery(body_of(1)))
@@ -201,7 +203,7 @@ def test_a_closed_consumer_takes_nothing_of_what_waits_for_it() -> None:
     recorder, connector = KeepingRecorder(), ScriptedConnector()
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    consumer = client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None, work=Work(200, 200))
+    consumer = client.consumer(ORDERS, run=RUN, on_receipt=lambda *_: None, work=Work(200, 200))
     for seq in range(3):
         connector.connections[0].subscriptions[0][1](delivery(body_of(seq)))
     eventually(lambda: recorder.receipts)
@@ -219,7 +221,7 @@ def test_a_client_that_leaves_acknowledges_what_its_consumer_works_on_first() ->
     producer = client.producer(Destination.parse("queue://orders"), ProducerSettings(), run=RUN)
     for seq in range(3):
         producer.send(seq, 64, due_ns=0)
-    client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None, work=Work(300, 300))
+    client.consumer(ORDERS, run=RUN, on_receipt=lambda *_: None, work=Work(300, 300))
     eventually(lambda: recorder.receipts)
     client.close()
     assert [row.seq for row in recorder.receipts] == [0]
@@ -232,7 +234,7 @@ def test_the_consumers_of_a_client_that_leaves_finish_their_work_at_the_same_tim
     client = client_of(MemoryConnector(network), recorder, memory_uri("a"))
     client.open()
     for number in range(1, 5):
-        client.consumer(ORDERS, number=number, run=RUN, on_receipt=lambda _: None, work=Work(300, 300))
+        client.consumer(ORDERS, number=number, run=RUN, on_receipt=lambda *_: None, work=Work(300, 300))
     producer = client.producer(Destination.parse("queue://orders"), ProducerSettings(), run=RUN)
     for seq in range(12):
         producer.send(seq, 64, due_ns=0)

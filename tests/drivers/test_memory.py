@@ -316,8 +316,8 @@ def test_under_random_losses_no_row_is_lost_or_doubled_and_no_acked_message_eith
     clients = [client_of(connector, recorder, memory_uri("abc", "initialReconnectDelay=1"), number=n) for n in range(3)]
     for client in clients:
         client.open()
-    consumer = clients[0].consumer(Subscription(ORDERS, prefetch=5), run=RUN, on_receipt=lambda _: None)
-    producers = [c.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None) for c in clients[1:]]
+    consumer = clients[0].consumer(Subscription(ORDERS, prefetch=5), run=RUN, on_receipt=lambda *_: None)
+    producers = [c.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda *_: None) for c in clients[1:]]
     for seq in range(300):
         for producer in producers:
             producer.send(seq, 64, seq)

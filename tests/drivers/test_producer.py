@@ -7,19 +7,21 @@ from typing import cast
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.contract import NoStatistics, ProducerSettings, ScheduledSend, Settled
+from drivers.client.contract import NoStatistics, ProducerSettings, ScheduledSend
 from drivers.client.message_settings import MessageSettings
 from drivers.client.producer import Producer
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
 from drivers.failover.client_connection import ClientConnection
 from records.loads.identity import Identity, read
 from records.loads.message_properties import MessageProperties
+from records.tables.schemas import SendRow
 from tests.drivers.doubles import (
     RUN,
     BatchingConnection,
     KeepingRecorder,
     ScriptedConnection,
     ScriptedConnector,
+    Settled,
     client_of,
     eventually,
     stomp_uri,
@@ -40,7 +42,10 @@ class SenderBench:
         self.client: Client = client_of(connector, self.recorder, uri or stomp_uri())
         self.client.open()
         self.producer: Producer = self.client.producer(
-            ORDERS, ProducerSettings(durable=durable, resend_in_doubt=resend), run=RUN, on_settled=self.outcomes.append
+            ORDERS,
+            ProducerSettings(durable=durable, resend_in_doubt=resend),
+            run=RUN,
+            on_settled=lambda *settled: self.outcomes.append(Settled(*settled)),
         )
 
     @property
@@ -118,7 +123,7 @@ def test_an_early_answer_to_a_batch_survives_a_lost_connection(
     assert bench.producer.wait_settled(60)
     assert bench.recorder.attempts(0) == [(1, answer)]
     assert bench.recorder.attempts(1) == [(1, "in_doubt"), (2, "acked")]
-    assert [settled.final for settled in bench.outcomes if settled.seq == 0] == [True]
+    assert [settled.final for settled in bench.outcomes if settled.row.seq == 0] == [True]
     assert [read(message.body, RUN).seq for message in bench.connection.sent] == [1]
     bench.client.close()
 
@@ -137,7 +142,7 @@ def test_a_send_refused_while_writing_is_failed() -> None:
 
     bench = SenderBench(ScriptedConnector(lambda connection: setattr(connection, "on_send", too_large)))
     bench.producer.send(0, 64, 0)
-    assert [(s.outcome, s.reason) for s in bench.outcomes] == [
+    assert [(settled.row.outcome, settled.reason) for settled in bench.outcomes] == [
         (Outcome.FAILED, "the frame is larger than the broker takes")
     ]
     assert bench.producer.outstanding == 0
@@ -266,7 +271,7 @@ def test_a_send_blocked_for_longer_than_the_timeout_has_failed() -> None:
     with pytest.raises(DriverError, match=r"disconnected for 0\.03 s, the timeout of failover:"):
         bench.producer.send(9, 64, 42)
     assert [(row.seq, row.attempt, row.outcome, row.broker) for row in bench.recorder.sends] == [(9, 1, "failed", "")]
-    assert bench.outcomes[0].settled_ns is not None
+    assert bench.outcomes[0].row.settled_ns is not None
     bench.client.close()
 
 
@@ -295,8 +300,8 @@ class CountingStatistics(NoStatistics):
 
     final = 0
 
-    def settled(self, settled: Settled) -> None:
-        self.final += settled.final
+    def settled(self, row: SendRow, reason: str, final: bool) -> None:
+        self.final += final
 
     def counted(self, begun: int, settled: int) -> None:
         self.final += settled

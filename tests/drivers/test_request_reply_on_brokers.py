@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from drivers.client.contract import LoadClient, NoStatistics, ProducerSettings, Received, Settled
+from drivers.client.contract import LoadClient, NoStatistics, ProducerSettings
 from drivers.client.request_reply import replies_of
 from drivers.contract import Destination, Subscription
 from drivers.failover.uri import FailoverUri
@@ -19,6 +19,7 @@ from records.loads.send_schedule import Schedule
 from records.store.reader import read_events, seal
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
+from records.tables.schemas import ReceiptRow, SendRow
 from tests.drivers.doubles import Control
 from tests.drivers.java_bench import RUN
 from tests.support.loads import address_of
@@ -61,10 +62,10 @@ class ClientCounts(NoStatistics):
     def __init__(self) -> None:
         self.settled_sends = self.receipts = 0
 
-    def settled(self, settled: Settled) -> None:
-        self.settled_sends += settled.final
+    def settled(self, row: SendRow, reason: str, final: bool) -> None:
+        self.settled_sends += final
 
-    def received(self, received: Received) -> None:
+    def received(self, row: ReceiptRow, body: bytes) -> None:
         self.receipts += 1
 
     def receipts_recorded(self, rows: Any) -> None:

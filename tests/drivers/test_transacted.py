@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.contract import ProducerSettings, Received, ScheduledSend, Settled
+from drivers.client.contract import ProducerSettings, ScheduledSend
 from drivers.client.transacted_producer import TransactedProducer
 from drivers.contract import Destination, Outcome, Refused, Subscription
 from drivers.failover.client_connection import ClientConnection
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
-from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnection, client_of, eventually, memory_uri
+from records.tables.schemas import ReceiptRow
+from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnection, Settled, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")
 BODY_BYTES, S = 64, 1_000_000_000
@@ -27,7 +28,7 @@ class TransactedBench:
     ) -> None:
         self.network = MemoryNetwork("ab", clock=clock)
         self.recorder, self.outcomes = KeepingRecorder(), list[Settled]()
-        self.received: list[Received] = []
+        self.received: list[ReceiptRow] = []
         connector = MemoryConnector(self.network)
         self.client: Client = client_of(connector, self.recorder, memory_uri(), clock=clock)
         self.client.open()
@@ -35,13 +36,13 @@ class TransactedBench:
             ORDERS,
             ProducerSettings(durable=durable, resend_in_doubt=resend, transaction_size=3),
             run=RUN,
-            on_settled=self.outcomes.append,
+            on_settled=lambda *settled: self.outcomes.append(Settled(*settled)),
         )
         assert isinstance(producer, TransactedProducer)
         self.producer = producer
         self.taker: Client = client_of(connector, KeepingRecorder(), memory_uri("b"), number=2)
         self.taker.open()
-        self.taker.consumer(Subscription(ORDERS), run=RUN, on_receipt=self.received.append)
+        self.taker.consumer(Subscription(ORDERS), run=RUN, on_receipt=lambda row, _body: self.received.append(row))
 
     def send(self, *seqs: int, due_ns: int = 0) -> None:
         self.producer.send_batch([ScheduledSend(seq, due_ns) for seq in seqs], BODY_BYTES)
@@ -140,7 +141,7 @@ def test_without_resending_the_doubt_is_the_end() -> None:
 def test_a_refused_destination_fails_the_whole_transaction(bench: TransactedBench) -> None:
     bench.network.refuse("queue://orders")
     bench.send(0, 1, 2)
-    assert [attempt.outcome for attempt in bench.outcomes] == [Outcome.FAILED] * 3
+    assert [attempt.row.outcome for attempt in bench.outcomes] == [Outcome.FAILED] * 3
     assert all("queue://orders" in attempt.reason for attempt in bench.outcomes)
 
 

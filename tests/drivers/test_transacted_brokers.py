@@ -9,12 +9,13 @@ from typing import cast
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.contract import ProducerSettings, Received, ScheduledSend, Settled
+from drivers.client.contract import ProducerSettings, ScheduledSend
 from drivers.client.transacted_producer import TransactedProducer
 from drivers.contract import Outcome, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.protocols import connector_of
 from records.store.writer import Recorder
+from records.tables.schemas import ReceiptRow, SendRow
 from tests.drivers.conformance.stages import BROKER, RUN, queue
 from tests.drivers.doubles import KeepingRecorder, eventually
 from tests.support.relay import Relay
@@ -52,16 +53,20 @@ def port_of(runtime: Runtime, protocol: str) -> int:
 def test_acked_messages_arrive_once_and_beside_them_only_what_is_in_doubt(
     request: pytest.FixtureRequest, protocol: str, shared: str
 ) -> None:
-    outcomes: list[Settled] = []
+    outcomes: list[SendRow] = []
     rng = random.Random(7)
-    received: list[Received] = []
+    received: list[ReceiptRow] = []
     runtime: Runtime = request.getfixturevalue(shared)
     with Relay(("127.0.0.1", port_of(runtime, protocol))) as relay:
         orders = queue("transacted")
         taker, _ = client_to(runtime, "stomp", port_of(runtime, "stomp"), number=2)
-        taker.consumer(Subscription(orders, prefetch=1_000), run=RUN, on_receipt=received.append)
+        taker.consumer(
+            Subscription(orders, prefetch=1_000), run=RUN, on_receipt=lambda row, _body: received.append(row)
+        )
         client, recorder = client_to(runtime, protocol, relay.port, number=1)
-        producer = client.producer(orders, ProducerSettings(transaction_size=SIZE), run=RUN, on_settled=outcomes.append)
+        producer = client.producer(
+            orders, ProducerSettings(transaction_size=SIZE), run=RUN, on_settled=lambda row, *_: outcomes.append(row)
+        )
         assert isinstance(producer, TransactedProducer)
         for seq in range(MESSAGES):
             if seq % 50 == LAST:  # this one commits: the connection goes about then

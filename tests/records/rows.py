@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
 from records.tables.connection_events import ConnectionEvent
-from records.tables.schemas import EVENT_TABLES
+from records.tables.schemas import EVENT_TABLES, PACKED_TABLES
+from tests.support.event_rows import send_row
 
 Row = tuple[Any, ...]
 
@@ -35,14 +36,14 @@ any_event = st.sampled_from(sorted(EVENT_TABLES)).flatmap(lambda table: st.tuple
 def record(recorder: Recorder, table: str, row: Row) -> None:
     if table == "connections":
         recorder.connection(*row[:3], ConnectionEvent(*row[3:]))
+    elif table in PACKED_TABLES:
+        getattr(recorder, table.removesuffix("s"))(PACKED_TABLES[table](*row))
     else:
         getattr(recorder, table.removesuffix("s"))(*row)
 
 
 def send(recorder: Recorder, seq: int) -> None:
-    recorder.send(
-        1, seq, 1, "queue://orders", "broker-1", seq * 10, seq * 10, seq * 10 + 1, None, "in_doubt", 1_024, False
-    )
+    recorder.send(send_row(seq, seq * 10, sent_ns=seq * 10 + 1, settled_ns=None, outcome="in_doubt"))
 
 
 def new_run(parent: Path) -> RunDirectory:

@@ -19,6 +19,7 @@ if sys.argv[2] == "gevent":
 from pathlib import Path
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
+from tests.support.event_rows import send_row
 
 recorder = Recorder(RunDirectory(Path(sys.argv[1])), "worker-1")
 recorder.start()
@@ -26,7 +27,7 @@ print("recording", flush=True)
 recorded = mmap.mmap(os.open(sys.argv[3], os.O_RDWR), 8)  # which outlives the process
 for seq in range(10**9):
     now_ns = time.perf_counter_ns()
-    recorder.send(1, seq, 1, "queue://orders", "broker-1", now_ns, now_ns, now_ns, None, "in_doubt", 1024, False)
+    recorder.send(send_row(seq, now_ns, settled_ns=None, outcome="in_doubt"))
     recorded[:] = (seq + 1).to_bytes(8, "little")
     time.sleep(0.001)
 """
@@ -38,13 +39,14 @@ from pathlib import Path
 from records.tables.connection_events import ConnectionEvent
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
+from tests.support.event_rows import send_row
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 recorder = Recorder(RunDirectory(Path(sys.argv[1])), "worker-1")
 recorder.connection(1, "producers", "stomp", ConnectionEvent(None, "attempt", 1, ""))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 for seq in range(3_000):
-    recorder.send(1, seq, 1, "queue://orders", "broker-1", seq, seq, seq, seq, "acked", 1024, False)
+    recorder.send(send_row(seq, seq))
     if seq % 100 == 99:
         recorder.flush()
 recorder.close()
@@ -118,11 +120,12 @@ from records.errors import RunUnwritable
 from records.store.reader import seal
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
+from tests.support.event_rows import send_row
 
 run = RunDirectory(Path(sys.argv[1]))
 recorder = Recorder(run, "worker-1")
 for seq in range(20_000):
-    recorder.send(1, seq, 1, "queue://orders", "broker-1", random.getrandbits(60), seq, seq, seq, "acked", 1024, False)
+    recorder.send(send_row(seq, seq, due_ns=random.getrandbits(60)))
 recorder.close()
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))

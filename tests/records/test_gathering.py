@@ -9,6 +9,7 @@ from records.store.reader import read_events, seal
 from records.store.rundir import RunDirectory
 from records.store.streams import Gathering
 from records.store.writer import Recorder
+from tests.support.event_rows import send_row
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def directory(tmp_path: Path) -> RunDirectory:
 
 def record(recorder: Recorder) -> None:
     for seq in range(5):
-        recorder.send(1, seq, 1, "queue://q", "b", seq, seq, seq, seq, "acked", 64, False)
+        recorder.send(send_row(seq, seq))
         recorder.flush()
     recorder.fault("freeze", "b", 1, None, "no")
 

@@ -17,7 +17,7 @@ from records.store.parts import PARTS_KEY, SEQS_PER_BLOCK, part_of, parts_for
 from records.store.reader import event_files, open_below, read_part, seal
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
-from records.tables.schemas import UNKNOWN
+from tests.support.event_rows import foreign_row, receipt_row, send_row
 
 QUEUE = "queue://orders"
 PRODUCERS, SEQS = 9, 3
@@ -31,9 +31,9 @@ def recorded(parent: Path) -> RunDirectory:
     sending, receiving = Recorder(directory, "sending"), Recorder(directory, "receiving")
     for producer in range(PRODUCERS):
         for seq in range(0, SEQS * SEQS_PER_BLOCK, SEQS_PER_BLOCK // 2):
-            sending.send(producer, seq, 1, QUEUE, "a", 1, 1, 1, 2, "acked", 64, False)
-            receiving.receipt(99, "orders", producer, seq, 1, QUEUE, "b", 3, False, "intact", 1)
-    receiving.receipt(99, "orders", UNKNOWN, UNKNOWN, UNKNOWN, QUEUE, "b", 3, False, "foreign", None)
+            sending.send(send_row(seq, 1, producer=producer))
+            receiving.receipt(receipt_row(seq, 3, producer=producer))
+    receiving.receipt(foreign_row(3))
     sending.leftover("a", "orders", False, 1, SEQS_PER_BLOCK, 1, None)
     for recorder in (sending, receiving):
         recorder.close()

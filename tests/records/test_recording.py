@@ -19,8 +19,9 @@ from records.store.packing import PackedRows, Strings
 from records.store.reader import read_events, seal
 from records.store.streams import Stream
 from records.store.writer import Recorder
-from records.tables.schemas import EVENT_TABLES
+from records.tables.schemas import EVENT_TABLES, SCHEMA_VERSION
 from tests.records.rows import Row, any_event, new_run, record, send
+from tests.support.event_rows import send_row
 from tests.support.waiting import until
 
 FLUSH = ("flush", ())
@@ -66,7 +67,7 @@ def test_threads_that_record_together_lose_no_row(tmp_path: Path) -> None:
 
     def record_many(producer: int) -> None:
         for seq in range(5_000):
-            recorder.send(producer, seq, 1, f"queue://{seq % 50}", "b", 0, 0, 0, 0, "acked", 32, False)
+            recorder.send(send_row(seq, 0, producer=producer, destination=f"queue://{seq % 50}"))
             recorder.sample("b", seq, "queue", str(producer), "depth", seq)
 
     threads = [threading.Thread(target=record_many, args=(producer,)) for producer in range(4)]
@@ -84,11 +85,11 @@ def test_threads_that_record_together_lose_no_row(tmp_path: Path) -> None:
 
 def test_a_row_that_comes_while_rows_are_taken_stays_for_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = PackedRows(pa.schema([pa.field("seq", pa.int64(), nullable=False)]), Strings())
-    rows.add(rows.pack(1))
+    rows.add((1,))
     convert = np.frombuffer
 
     def convert_late(*arguments: Any) -> Any:
-        rows.add(rows.pack(2))
+        rows.add((2,))
         return convert(*arguments)
 
     monkeypatch.setattr(np, "frombuffer", convert_late)
@@ -118,7 +119,7 @@ def test_a_stream_is_an_arrow_stream_for_any_reader(tmp_path: Path) -> None:
         table = stream.read_all()
     assert table.column("seq").to_pylist() == [0, 1, 2]
     assert table.schema.metadata[b"brokerbench.process"] == b"worker-1"
-    assert table.schema.metadata[b"brokerbench.schema_version"] == b"5"
+    assert table.schema.metadata[b"brokerbench.schema_version"] == str(SCHEMA_VERSION).encode()
     assert table.schema.metadata[b"brokerbench.run"] == b"run"
 
 

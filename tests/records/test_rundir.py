@@ -16,7 +16,7 @@ from records.loads.routes import Copy, Route
 from records.run import RUN_VERSION, BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo, WarmUp
 from records.run_json import decode, encode
 from records.store.rundir import RunDirectory, new_run_id
-from records.tables.schemas import SCHEMA_VERSION
+from records.tables.schemas import SCHEMA_VERSION, UNSEALED_VERSION
 from tests.support.disk import small_disk
 
 FULL = RunInfo(
@@ -126,7 +126,8 @@ def _set_to(value: object) -> Any:
         ),
         (
             _edited("schema_version", _set_to(99)),
-            "run.json: schema_version is 99, this brokerbench reads 5 and 4: use the brokerbench",
+            f"run.json: schema_version is 99, this brokerbench reads {SCHEMA_VERSION} and {UNSEALED_VERSION}: use the "
+            "brokerbench",
         ),
         (
             _edited("run_version", _set_to("x" * 9_000)),

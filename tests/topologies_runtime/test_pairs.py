@@ -132,7 +132,7 @@ def test_a_failover_client_moves_to_the_standby(
         follower = follower_of(runtime, topology)
         settled: list[Outcome] = []
         producer = follower.producer(
-            KEPT, ProducerSettings(), run=7, on_settled=lambda settlement: settled.append(settlement.outcome)
+            KEPT, ProducerSettings(), run=7, on_settled=lambda row, *_: settled.append(row.outcome)
         )
         producer.send(1, 64, time.perf_counter_ns())
         until(lambda: settled == [Outcome.ACKED])

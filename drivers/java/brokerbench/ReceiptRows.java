@@ -1,12 +1,11 @@
 package brokerbench;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Rows of the table `receipts` (records.tables.schemas). Texts are given by their numbers in Python's recorder. */
-public final class ReceiptRows extends Rows {
+/** The deliveries to all receivers, and the foreign ones. drivers/jvm/packed_rows.py writes PackedReceipts. */
+public final class ReceiptRows extends PackedReceipts {
     private static final int BEGINNING_BYTES = 40; // of records/loads/identity.py
     private static final int MOST_FOREIGN = 100; // that wait for Python; it shows a few of each destination
 
@@ -15,19 +14,8 @@ public final class ReceiptRows extends Rows {
     /** A foreign message, whose row has nothing of its body. */
     public record Foreign(int destination, int broker, byte[] beginning, int bodyBytes) {}
 
-    public static final int ROW_BYTES = 4 + 4 + 4 + 8 + 4 + 4 + 4 + 8 + 1 + 4 + 4;
-
     public ReceiptRows(Hub hub, int capacity) {
-        super(hub, ROW_BYTES, capacity);
-    }
-
-    public synchronized void add(
-            int consumer, int subscription, int producer, long seq, int attempt, int destination, int broker,
-            long receivedNs, boolean redelivered, int integrity, int hops) {
-        ByteBuffer row = next();
-        row.putInt(consumer).putInt(subscription).putInt(producer).putLong(seq).putInt(attempt);
-        row.putInt(destination).putInt(broker).putLong(receivedNs).put((byte) (redelivered ? 1 : 0));
-        row.putInt(integrity).putInt(hops);
+        super(hub, capacity);
     }
 
     synchronized void addForeign(int destination, int broker, Body body) {

@@ -1,25 +1,13 @@
 package brokerbench;
 
-import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Rows of the table `sends` (records.tables.schemas). Texts are given by their numbers in Python's recorder. */
-public final class SendRows extends Rows {
-    public static final int ROW_BYTES = 4 + 8 + 4 + 4 + 4 + 8 + 8 + 8 + 8 + 4 + 4 + 1;
-
+/** The attempts of all senders, and how many messages these are. drivers/jvm/packed_rows.py writes PackedSends. */
+public final class SendRows extends PackedSends {
     private final AtomicLong begun = new AtomicLong(), settled = new AtomicLong();
 
     public SendRows(Hub hub, int capacity) {
-        super(hub, ROW_BYTES, capacity);
-    }
-
-    public synchronized void add(
-            int producer, long seq, int attempt, int destination, int broker,
-            long dueNs, long readyNs, long sentNs, long settledNs, int outcome, int bodyBytes, boolean blocked) {
-        ByteBuffer row = next();
-        row.putInt(producer).putLong(seq).putInt(attempt).putInt(destination).putInt(broker);
-        row.putLong(dueNs).putLong(readyNs).putLong(sentNs).putLong(settledNs);
-        row.putInt(outcome).putInt(bodyBytes).put((byte) (blocked ? 1 : 0));
+        super(hub, capacity);
     }
 
     /** How many messages of all senders were begun, written or not. */

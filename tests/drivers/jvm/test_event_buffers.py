@@ -9,6 +9,7 @@ from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW, EventBuffers
 from drivers.jvm.hub import hub
 from harness.java_parts import find_java_parts
+from tests.support.event_rows import packed_values, send_row
 
 pytestmark = pytest.mark.java
 vm.use(find_java_parts)
@@ -48,7 +49,7 @@ def test_rows_that_several_threads_take_come_out_once_each() -> None:
     for taker in takers:
         taker.start()
     for seq in range(ROWS):
-        books.sends.add(1, seq, 1, 1, 1, 0, 0, 0, 0, 1, 64, False)
+        books.sends.add(*packed_values(send_row(seq, 0), keeper.number))
     added.set()
     for taker in takers:
         taker.join()

@@ -5,10 +5,11 @@ import re
 import pytest
 
 from drivers.jvm.java_protocol import IN_ORDER, SHUFFLED
+from drivers.jvm.packed_rows import packed_rows_source
 from drivers.jvm.trust import DOUBTED
 from drivers.jvm.vm import SOURCES
 from records.store.packing import NULL_INT32, NULL_INT64, packed_dtype
-from records.tables.schemas import RECEIPTS, SENDS
+from records.tables.schemas import EVENT_TABLES, PACKED_TABLES
 from topologies.classic.render.broker_xml import BROKER_PATH_PROPERTY
 
 JAVA = {str(path.relative_to(SOURCES)): path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.java")}
@@ -19,13 +20,13 @@ def test_the_brokers_path_has_the_name_that_the_renderers_give_it() -> None:
     assert f'BROKER_PATH = "{BROKER_PATH_PROPERTY}"' in JAVA["brokerbench/BrokerPath.java"]
 
 
-@pytest.mark.parametrize(("name", "schema"), [("SendRows", SENDS), ("ReceiptRows", RECEIPTS)])
-def test_a_row_is_as_long_as_the_recorders(name: str, schema: object) -> None:
-    terms = re.search(r"ROW_BYTES = ([\d +]+);", JAVA[f"brokerbench/{name}.java"])
-    assert terms
-    sizes = [int(term) for term in terms.group(1).split("+")]
-    dtype = packed_dtype(schema)  # type: ignore[arg-type]
-    assert sizes == [dtype[field].itemsize for field in dtype.names]
+@pytest.mark.parametrize("table", PACKED_TABLES)
+def test_java_puts_each_column_at_the_offset_where_the_recorder_reads_it(table: str) -> None:
+    dtype, source = packed_dtype(EVENT_TABLES[table]), "".join(packed_rows_source(table))
+    sizes = [{"Int": 4, "Long": 8, "": 1}[kind] for kind in re.findall(r"row\.put(\w*)\(", source)]
+    offsets = [sum(sizes[:at]) for at in range(len(sizes))]
+    assert offsets == [dtype.fields[name][1] for name in dtype.names]
+    assert f"ROW_BYTES = {sum(sizes)};" in source
 
 
 def test_nulls_are_the_recorders() -> None:

@@ -9,6 +9,7 @@ import time
 from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.store.writer import Recorder
+from records.tables.schemas import ReceiptRow
 
 
 class Producer(ProducerUser):
@@ -25,7 +26,7 @@ if os.environ.get("PLANTED") == "a late row":
     def close_and_go_on(self: Recorder) -> None:
         close(self)
         queue, at_ns = "queue://misrecorded", time.perf_counter_ns()
-        self.receipt(2, "misrecorded", 0, 0, 1, queue, "broker-1", at_ns, False, "intact", None)
+        self.receipt(ReceiptRow(2, "misrecorded", 0, 0, 1, queue, "broker-1", at_ns, False, "intact", None))
 
     Recorder.close = close_and_go_on  # type: ignore[method-assign]
 
