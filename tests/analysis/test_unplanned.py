@@ -171,7 +171,7 @@ def test_a_broker_frozen_with_its_consumers_is_named(spark: SparkSession, plante
         recorder.subscription(7, "orders", QUEUE, "queue", "b", LOAD_NS - S, "")
         for seq in range(1_000):
             due_ns = due_of(seq)
-            recorder.send(1, seq, 1, QUEUE, "a", due_ns, due_ns, due_ns, due_ns + 2 * MS, "acked", 64, False)
+            recorder.send(send_row(seq, due_ns, settled_ns=due_ns + 2 * MS))
             if due_ns < FROM_NS:
                 receive(recorder, seq, due_ns + 3 * MS)
             elif found:

@@ -72,9 +72,9 @@ def test_an_answered_send_is_one_acked_row_with_its_four_times(bench: SenderBenc
     assert bench.producer.outstanding == 1
     bench.connection.ack()
     (row,) = bench.recorder.sends
-    assert row[:5] == (1, 5, 1, "queue://orders", "a")
+    assert (row.producer, row.seq, row.attempt, row.destination, row.broker) == (1, 5, 1, "queue://orders", "a")
     assert row.due_ns == 1_000 < row.ready_ns < row.sent_ns < (row.settled_ns or 0), "ready with its connection"
-    assert row[9:] == ("acked", 64, True)
+    assert (row.outcome, row.body_bytes, row.blocked) == ("acked", 64, True)
     assert bench.producer.outstanding == 0
 
 

@@ -21,7 +21,7 @@ from records.store.streams import Stream
 from records.store.writer import Recorder
 from records.tables.schemas import EVENT_TABLES, SCHEMA_VERSION
 from tests.records.rows import Row, any_event, new_run, record, send
-from tests.support.event_rows import send_row
+from tests.support.event_rows import receipt_row, send_row
 from tests.support.waiting import until
 
 FLUSH = ("flush", ())
@@ -134,11 +134,11 @@ def test_a_table_without_rows_has_no_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "row"),
     [
-        ("sends", (2**31, 0, 1, "queue://q", "b", 0, 0, 0, None, "acked", 32, False)),
-        ("sends", (1, 0, 1, None, "b", 0, 0, 0, None, "acked", 32, False)),
-        ("sends", (1, 0, 1, ["q"], "b", 0, 0, 0, None, "acked", 32, False)),
-        ("sends", (1, 0, 1, "queue://q", "b", 0.5, 0, 0, None, "acked", 32, False)),
-        ("receipts", (1, "q", 1, 0, 1, "queue://q", "\ud800", 0, False, "intact", None)),
+        ("sends", send_row(0, 0, producer=2**31)),
+        ("sends", send_row(0, 0, destination=None)),
+        ("sends", send_row(0, 0, destination=["q"])),
+        ("sends", send_row(0, 0, due_ns=0.5)),
+        ("receipts", receipt_row(0, 0, broker="\ud800")),
         ("samples", ("b", 0, "queue", "q", "depth", 1.5)),
         ("samples", ("b", 0, "queue", "q", "depth", None)),
         ("samples", ("b", 0, "queue", "\ud800", "depth", 1)),
@@ -149,8 +149,8 @@ def test_a_row_that_is_none_costs_itself_only_and_is_told(tmp_path: Path, table:
     run = new_run(tmp_path)
     recorder = Recorder(run, "worker-1")
     good: dict[str, Row] = {
-        "sends": (1, 1, 1, "queue://q", "b", 0, 0, 0, None, "acked", 32, False),
-        "receipts": (1, "q", 1, 1, 1, "queue://q", "b", 0, False, "intact", None),
+        "sends": send_row(1, 0),
+        "receipts": receipt_row(1, 0),
         "samples": ("b", 0, "queue", "q", "depth", 1),
         "faults": ("kill", "b", 0, None, None),
     }

@@ -272,5 +272,5 @@ def test_a_file_that_is_no_parquet_of_ours_is_left_out(run: RunDirectory) -> Non
     pq.write_table(pa.table({"seq": [1]}), run.events("sends") / "mine.parquet")
     assert inspect(run).problems == (
         "events/sends/mine.parquet: not one of the files that the run was sealed with (it is of schema version unknown "
-        "by its metadata, not of 5), so it is left out: remove it",
+        f"by its metadata, not of {SCHEMA_VERSION}), so it is left out: remove it",
     )
