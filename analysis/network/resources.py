@@ -4,6 +4,7 @@ Counters are totals since a start. If a counter decreased, its process was resta
 since then. A bridge's ``dequeue_count`` counts the messages that it forwarded and the other side confirmed. Both ends
 of a duplex link have a bridge. If only the opener's bridge was sampled, its ``received_count`` counts the other
 direction. The same applies to parallel duplex links, as the far ends do not know which link they belong to.
+Advisories go against the direction of the messages: ``advisory_count`` is sampled at the receiving end.
 """
 
 import polars as pl
@@ -22,6 +23,7 @@ COUNTERS = (
     "dispatch_count",
     "expired_count",
     "received_count",
+    "advisory_count",
 )
 EDGE_NS = 2 * NS_PER_S
 FIGURE = ["broker", "kind", "object", "metric"]
@@ -152,7 +154,10 @@ def links(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
     nameless = pl.col("connector").str.starts_with(NAMELESS)
     named, of_no_name = forwarded.filter(~nameless), forwarded.filter(nameless)
     brought_back = _direction(bridges, "received_count", "remote", "here").join(named, _LINK, how="anti")
-    return pl.concat([named, brought_back, of_no_name.join(brought_back, _DIRECTION, how="anti")])
+    carried = pl.concat([named, brought_back, of_no_name.join(brought_back, _DIRECTION, how="anti")])
+    advisories = _direction(bridges, "advisory_count", "remote", "here")
+    counted = {"forwarded": "advisories", "forwarded_in_load": "advisories_in_load"}
+    return carried.join(advisories.rename(counted), _LINK, how="left")
 
 
 def remote_broker() -> pl.Expr:

@@ -14,13 +14,14 @@ from analysis.messages.part import Part
 from analysis.network.mirror_lag import METRICS, mirror_lag
 from analysis.network.resources import link_backlog, links, resources
 from records.figures.latency import Regions
-from records.run import BrokerInfo
+from records.figures.network import LinkTraffic
+from records.run import BrokerInfo, LinkInfo
 
 ENDS = ("from_broker", "to_broker")
 
 
 class NetworkTopic:
-    """Tables: resources, links, link_backlog. Summary: mirror, regions. Requires the table latency."""
+    """Tables: resources, links, link_backlog. Summary: links, mirror, regions. Requires the table latency."""
 
     step = "followed bridges and resources"
 
@@ -29,13 +30,15 @@ class NetworkTopic:
         return {"crossings": _crossings, "latency_by_region": partial(_by_region, regions=regions)}
 
     def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
+        traffic = links(run.samples, run.timeline)
         results.tables |= {
             "resources": as_table(resources(run.samples, run.timeline)),
-            "links": as_table(links(run.samples, run.timeline)),
+            "links": as_table(traffic),
             "link_backlog": as_table(link_backlog(run.samples, run.timeline)),
         }
         of_mirrors = as_table(run.samples.filter(pl.col("metric").is_in(METRICS)))
         results.summary |= {
+            "links": link_traffic(traffic, run.info.links, run.timeline.load_s),
             "mirror": mirror_lag(of_mirrors, run.faults, run.load_began_ns),
             "regions": by_region(
                 merged["latency_by_region"], merged["crossings"], run.info.brokers, run.timeline.load_s
@@ -47,6 +50,32 @@ def _crossings(part: Part) -> pl.DataFrame:
     """Count first deliveries by entry and exit broker. ``received``: deliveries received within the load."""
     received = part.run.timeline.in_load(pl.col("received_ns")).sum().cast(pl.Int64).alias("received")
     return first(part.deliveries).group_by(pl.col(ENDS).cast(pl.String)).agg(received)
+
+
+def link_traffic(rows: pl.DataFrame, links: Iterable[LinkInfo], load_s: float | None) -> LinkTraffic:
+    """Return the totals of all links. ``rows``: rows of LINKS. The way back over a one-way link is left out."""
+    one_way = {(link.to, link.opened_by) for link in links if not link.duplex and not link.pulls}
+    ways = {way for link in links for way in _ways(link)}
+    absent = pl.DataFrame(sorted(one_way - ways), schema=dict.fromkeys(ENDS, pl.String), orient="row")
+    rows = rows.join(absent, on=ENDS, how="anti")
+
+    def total(column: str) -> int | None:
+        return None if rows.is_empty() or rows[column].has_nulls() else int(rows[column].sum())
+
+    def rate(column: str) -> float | None:
+        count = total(column)
+        return count / load_s if load_s and count is not None else None
+
+    return LinkTraffic(
+        messages_per_s=rate("forwarded_in_load"),
+        advisories_per_s=rate("advisories_in_load"),
+        advisories=total("advisories"),
+    )
+
+
+def _ways(link: LinkInfo) -> tuple[tuple[str, str], ...]:
+    there, back = (link.opened_by, link.to), (link.to, link.opened_by)
+    return (there, back) if link.duplex else (back,) if link.pulls else (there,)
 
 
 def _by_region(part: Part, regions: Mapping[str, str]) -> pl.DataFrame:

@@ -1,8 +1,35 @@
-"""Figures of links between brokers: the lag of mirrors."""
+"""Figures of links between brokers: their traffic, and the lag of mirrors."""
 
 from typing import Annotated, TypedDict
 
-from records.figures.declaration import Count, Positive, in_s, means, of_messages
+from records.figures.declaration import LOWER, Count, Positive, in_s, means, of_messages, per_s
+
+
+class LinkTraffic(TypedDict):
+    """Traffic of all links. Null without links, or if a link's counters are not known."""
+
+    messages_per_s: Annotated[
+        Positive | None, per_s("Mean rate over the load of messages that crossed links; each link counts.")
+    ]
+    advisories_per_s: Annotated[
+        Positive | None,
+        per_s(
+            "Mean rate over the load of advisories on links: about consumers and temporary destinations. Null also for "
+            "links of Artemis.",
+            title="advisories per second on links",
+            better=LOWER,
+            compared=True,
+        ),
+    ]
+    advisories: Annotated[
+        Count | None,
+        of_messages(
+            "Number of these advisories in the whole run.",
+            title="advisories on links",
+            better=LOWER,
+            compared=True,
+        ),
+    ]
 
 
 class MirrorMessages(TypedDict):

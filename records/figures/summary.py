@@ -24,7 +24,7 @@ from records.figures.faults import Recovery, Unplanned
 from records.figures.latency import MEASURES, Lag, Latency, LatencyByLabel, Regions, Timing
 from records.figures.load import Blocked, Limit, OfferedRate, StepResult, Throughput, WarmUpResult
 from records.figures.messages import KINDS, Destinations, KindCounts, LeftBehind, Messages
-from records.figures.network import MirrorResult
+from records.figures.network import LinkTraffic, MirrorResult
 
 SUMMARY_VERSION = 3
 
@@ -102,6 +102,7 @@ class Summary(TypedDict):
     consumers: Consumers
     destinations: Destinations
     regions: Annotated[Regions, figure(needs=REGIONS)]
+    links: LinkTraffic
     mirror: Annotated[MirrorResult, figure(needs=MIRROR)]
     kinds: Annotated[dict[str, KindCounts], figure("Messages by kind. Only kinds that the run had.", keys=KINDS)]
     unplanned: Annotated[list[Unplanned], means("Outages that no fault of the run was meant to cause.")]

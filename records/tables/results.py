@@ -157,7 +157,14 @@ LINKS = _table(
         "the same within the load: messages carried between two samples are spread evenly over the time "
         "between them; null without two samples in the load",
     ),
-    nullable=("forwarded_in_load",),
+    (
+        "advisories",
+        COUNT,
+        "advisories about consumers and temporary destinations, which cross the link against the direction of the "
+        "messages that they request; null if unknown: brokers of Artemis, and parallel duplex links at the far end",
+    ),
+    ("advisories_in_load", COUNT, "the same within the load"),
+    nullable=("forwarded_in_load", "advisories", "advisories_in_load"),
 )
 
 # The messages that waited for a link, by the last sample of each second of the broker that sends.

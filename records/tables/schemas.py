@@ -174,7 +174,9 @@ FAULTS = _table(
 #   subscription  depth: messages that Classic stores for a durable subscription; object: <client id>.<name>
 #   connector  connections (clients only: bridges are left out; no row while there are none)
 #   bridge     enqueue_count, dequeue_count, received_count; backlog: messages on the link's own queue; queue_backlog:
-#              messages on the queues that the link reads; unconfirmed: messages that a bridge of Classic has taken
+#              messages on the queues that the link reads; unconfirmed: messages that a bridge of Classic has taken;
+#              advisory_count: advisories that a broker of Classic has sent over the link to the remote broker, also if
+#              the remote broker opened the link
 #   process    cpu_ns, core_wait_ns, rss_bytes, threads; broker '' means the load generator's own process; object its
 #              name; core_wait_ns: how long its threads were ready to run and waited for a core
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')

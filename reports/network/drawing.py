@@ -5,21 +5,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from math import hypot, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from records.figures.declaration import total
 from records.run import LinkInfo, RunInfo
 from reports.network.layout import BOX_WIDTH, MARGIN, PAIR_EDGE, Frame, Layout, layout
 from reports.parts.numbers import counted, significant
 from reports.parts.style import opening
 from reports.parts.values import Cell, Chart, Column, Columns, Table, table_of
 
+UNKNOWN = "unknown"
 Direction = tuple[str, str]
 """(from, to)"""
-Carried = Mapping[tuple[str, str, str], tuple[int, int | None]]
-"""(from, to, the connector's name) to messages of the whole run, and of the load (None: not measured).
+
+
+class LinkCounts(NamedTuple):
+    """Messages and advisories of a link, in the whole run and in the load. None: not measured."""
+
+    forwarded: int | None
+    forwarded_in_load: int | None
+    advisories: int | None
+    advisories_in_load: int | None
+
+
+Carried = Mapping[tuple[str, str, str], LinkCounts]
+"""By (from, to, the connector's name).
 
 A connector has its link's name; at the far end of a duplex link it may have another name.
 """
@@ -50,13 +63,15 @@ class Node:
 class DrawnFlow:
     """Messages that went one way over a link. None: not measured.
 
-    ``forwarded``: messages in the whole run. ``per_s``: mean rate over the load.
+    ``forwarded``: messages in the whole run. ``per_s``: mean rate over the load. ``advisories`` came back for them.
     """
 
     sender: str
     receiver: str
     forwarded: int | None
     per_s: float | None
+    advisories: int | None = None
+    advisories_per_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -85,11 +100,11 @@ def network(run: RunInfo, links: pa.Table, connections: pa.Table, load_s: float)
 
 
 def forwarded_by_connector(links: pa.Table) -> Carried:
-    ends, counts = ("from_broker", "to_broker", "connector"), ("forwarded", "forwarded_in_load")
+    ends, counts = ("from_broker", "to_broker", "connector"), LinkCounts._fields
     totals = links.group_by(ends).aggregate([(count, "sum") for count in counts])
     columns = (totals[name].to_pylist() for name in (*ends, *(f"{count}_sum" for count in counts)))
     return {
-        (sender, receiver, name): (whole, load) for sender, receiver, name, whole, load in zip(*columns, strict=True)
+        (sender, receiver, name): LinkCounts(*values) for sender, receiver, name, *values in zip(*columns, strict=True)
     }
 
 
@@ -115,11 +130,21 @@ def _edge(link: LinkInfo, shared: Mapping[Direction, int], carried: Carried, loa
     return Edge(link, tuple(flows))
 
 
-def _flow(direction: Direction, counts: Sequence[tuple[int, int | None]], load_s: float) -> DrawnFlow:
-    """Return the flow of a direction. ``counts``: a pair per connector, as in `Carried`."""
-    in_load = [load for _, load in counts if load is not None]
-    per_s = sum(in_load) / load_s if in_load and load_s > 0 else None
-    return DrawnFlow(*direction, sum(whole for whole, _ in counts) if counts else None, per_s)
+def _flow(direction: Direction, counts: Sequence[LinkCounts], load_s: float) -> DrawnFlow:
+    """Return the flow of a direction. ``counts``: of each connector."""
+    forwarded = [count.forwarded for count in counts if count.forwarded is not None]
+    in_load = [count.forwarded_in_load for count in counts if count.forwarded_in_load is not None]
+    return DrawnFlow(
+        *direction,
+        sum(forwarded) if forwarded else None,
+        _rate(sum(in_load) if in_load else None, load_s),
+        total([count.advisories for count in counts]) if counts else None,
+        _rate(total([count.advisories_in_load for count in counts]) if counts else None, load_s),
+    )
+
+
+def _rate(in_load: int | None, load_s: float) -> float | None:
+    return None if in_load is None or load_s <= 0 else in_load / load_s
 
 
 def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[DrawnClients, ...]:
@@ -151,15 +176,22 @@ def network_table(net: NetworkDrawing) -> Table:
         *_marked_columns(net),
         ("Forwarded", 0, lambda row: row[1].forwarded),
         ("Mean msg/s in the load", 1, lambda row: row[1].per_s),
+        ("Advisories back", 0, lambda row: _or_unknown(row[1].advisories)),
+        ("Advisories/s in the load", 1, lambda row: _or_unknown(row[1].advisories_per_s)),
     )
     rows = [(edge.link, flow) for edge in net.edges for flow in edge.flows]
     return table_of(
-        "Links, one row per direction; forwarded messages are counted over the whole run, with one canary per path",
+        "Links, one row per direction; messages and advisories are counted over the whole run, with one canary per "
+        "path. Advisories go back to the sender, and announce the consumers that request its messages",
         rows,
         columns,
         "This topology has no links.",
         sortable=True,
     )
+
+
+def _or_unknown(value: Cell) -> Cell:
+    return UNKNOWN if value is None else value
 
 
 def _marked_columns(net: NetworkDrawing) -> Columns:

@@ -1,5 +1,7 @@
 """Checks the connections, rates, resources and bridge traffic that the analysis computes for each second."""
 
+from dataclasses import replace
+
 import polars as pl
 import polars.selectors as cs
 from polars.testing import assert_frame_equal
@@ -8,6 +10,8 @@ from analysis.load.rates import rates, totals
 from analysis.load.topic import blocked
 from analysis.messages.deliveries import deliveries, messages, outcomes, strangers
 from analysis.network.resources import cores_in_load, links, resources
+from analysis.network.topic import link_traffic
+from records.run import LinkInfo
 from tests.analysis.client_parts import connections_of
 from tests.analysis.rows import MS, TIMELINE, connection, frame, receipt, sample, send, table
 
@@ -204,9 +208,35 @@ def test_what_a_link_carried_after_the_load_is_not_in_the_load() -> None:
     assert measured["c"]["forwarded_in_load"] is None
 
 
+def test_advisories_are_counted_at_the_receiving_end_of_a_link() -> None:
+    """They go back to the sender. Without their counter, as for Artemis, they are unknown."""
+    counts = [
+        *(("a", "b", "dequeue_count", value) for value in (0, 400)),
+        *(("b", "a", "advisory_count", value) for value in (3, 23)),
+        *(("c", "d", "dequeue_count", value) for value in (0, 50)),
+        *(("a", "b", "received_count", value) for value in (0, 0)),
+        *(("b", "d", "advisory_count", value) for value in (0, 9)),
+    ]
+    samples = [
+        bridge(here, metric, value, (1_000, 11_000)[at % 2], remote)
+        for at, (here, remote, metric, value) in enumerate(counts)
+    ]
+    traffic = links(frame("samples", samples), TIMELINE).sort("from_broker")
+    assert traffic["forwarded"].to_list() == [400, 0, 50]
+    assert traffic["advisories"].to_list() == [20, None, None]
+    assert traffic["advisories_in_load"].to_list() == [20, None, None]
+    there, further = LinkInfo("a-to-b", "a", "b", duplex=False), LinkInfo("c-to-d", "c", "d", duplex=False)
+    whole = {"messages_per_s": 45.0, "advisories_per_s": None, "advisories": None}
+    assert link_traffic(traffic, (there, further), load_s=10) == whole
+    assert link_traffic(traffic, (replace(there, duplex=True),), load_s=10) == whole
+    known = {"messages_per_s": 40.0, "advisories_per_s": 2.0, "advisories": 20}
+    assert link_traffic(traffic[:2], (there,), load_s=10) == known
+    assert {*link_traffic(traffic[:0], (), load_s=10).values()} == {None}
+
+
 def carried(samples: list[dict[str, object]]) -> pl.DataFrame:
     """Return links with their traffic in the whole run."""
-    return links(frame("samples", samples), TIMELINE).drop("forwarded_in_load")
+    return links(frame("samples", samples), TIMELINE).select("from_broker", "to_broker", "connector", "forwarded")
 
 
 def expected_links(rows: list[tuple[str, str, str, int]]) -> pl.DataFrame:

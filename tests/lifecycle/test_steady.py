@@ -47,6 +47,12 @@ def test_messages_crossed_the_links_and_the_hops_and_bridges_say_so(steady: RunO
     crossed = sum(row["messages"] for row in steady.results("paths") if row["hops"] == 1)
     assert crossed > 0
     assert sum(row["forwarded"] for row in steady.results("links")) >= crossed
+    advisories = [row["advisories"] for row in steady.results("links")]
+    assert min(advisories) > 0, "of each direction of each duplex link"
+    series = ("broker", "kind", "object", "metric", "at_ns")
+    bridges = [tuple(row[name] for name in series) for row in steady.events("samples") if row["kind"] == "bridge"]
+    assert len(bridges) == len({*bridges}), "each end of a link is sampled once"
+    assert steady.summary["links"]["advisories"] == sum(advisories)
 
 
 def test_clients_spread_over_the_brokers_by_their_failover_uri(steady: RunOutcome) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from topologies.classic.management import (
+    BridgeClient,
     bridge_client_id,
     end_requests,
     figure_requests,
@@ -38,16 +39,21 @@ COUNTERS = {"enqueue_count": 3, "dequeue_count": 2, "received_count": 1}
 BRIDGES = (Bridge("n2-to-n3", "n3", False, COUNTERS), Bridge("#0", "n1", True, COUNTERS))
 SUBSCRIPTION = f"{B},destinationType={{}},destinationName={{}},endpoint=Consumer,clientId={{}},consumerId={{}}"
 TO_N3, BACK_TO_N1 = "n2-to-n3_n3_inbound_n2", "n1-to-n2_n1_inbound_n2"
+OUTBOUND = {"n1-to-n2_n1_outbound": BridgeClient("n1-to-n2", "n1")}
 ADVISORIES = "ActiveMQ.Advisory.Consumer.>_ActiveMQ.Advisory.TempQueue"
+
+
+def waiting(dispatched: int, pending: int, sent: int) -> dict[str, int]:
+    return {"DispatchedQueueSize": dispatched, "PendingQueueSize": pending, "DispatchedCounter": sent}
+
+
 SUBSCRIPTIONS = {
-    SUBSCRIPTION.format("Queue", "orders", TO_N3, 1): {"DispatchedQueueSize": 10, "PendingQueueSize": 0},
-    SUBSCRIPTION.format("Topic", "prices", TO_N3, 2): {"DispatchedQueueSize": 2, "PendingQueueSize": 30},
-    SUBSCRIPTION.format("Topic", ADVISORIES, TO_N3, 3): {"DispatchedQueueSize": 7, "PendingQueueSize": 0},
-    SUBSCRIPTION.format("Queue", "orders", "another_n3_inbound_n2", 4): {
-        "DispatchedQueueSize": 100,
-        "PendingQueueSize": 0,
-    },
-    SUBSCRIPTION.format("Queue", "orders", BACK_TO_N1, 5): {"DispatchedQueueSize": 4, "PendingQueueSize": 0},
+    SUBSCRIPTION.format("Queue", "orders", TO_N3, 1): waiting(10, 0, sent=11),
+    SUBSCRIPTION.format("Topic", "prices", TO_N3, 2): waiting(2, 30, sent=11),
+    SUBSCRIPTION.format("Topic", ADVISORIES, BACK_TO_N1, 6): waiting(0, 0, sent=5),
+    SUBSCRIPTION.format("Topic", ADVISORIES, TO_N3, 3): waiting(7, 0, sent=11),
+    SUBSCRIPTION.format("Queue", "orders", "another_n3_inbound_n2", 4): waiting(100, 0, sent=11),
+    SUBSCRIPTION.format("Queue", "orders", BACK_TO_N1, 5): waiting(4, 0, sent=11),
 }
 CONNECTIONS = [
     CONNECTION.format("openwire", "n1-to-n2_n1_outbound"),
@@ -114,7 +120,7 @@ def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> 
     sampled = figures(
         "n2",
         answered(WHOLE, HEAP, {"q": QUEUE}, SUBSCRIPTIONS, DURABLE, OPENED, DUPLEX, CONNECTIONS),
-        {"n1-to-n2_n1_outbound"},
+        OUTBOUND,
     )
     assert sampled.broker == {
         "connections": 9,
@@ -134,24 +140,40 @@ def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> 
 
 
 def test_a_bridge_has_what_its_own_subscriptions_hold_without_advisories() -> None:
-    sampled = figures("n2", answered(WHOLE, HEAP, {}, SUBSCRIPTIONS, {}, OPENED, DUPLEX, CONNECTIONS), ())
-    assert [bridge.counters for bridge in sampled.bridges] == [{**COUNTERS, "unconfirmed": n} for n in (42, 4)]
+    sampled = figures("n2", answered(WHOLE, HEAP, {}, SUBSCRIPTIONS, {}, OPENED, DUPLEX, CONNECTIONS), {})
+    assert [bridge.counters["unconfirmed"] for bridge in sampled.bridges] == [42, 4]
+    assert [{**bridge.counters, **COUNTERS} for bridge in sampled.bridges] == [
+        bridge.counters for bridge in sampled.bridges
+    ]
+
+
+def test_advisories_are_counted_for_each_link_and_only_for_bridges_that_are_connected() -> None:
+    away = {"n4-to-n2_n4_outbound": BridgeClient("n4-to-n2", "n4")}
+    duplex = answered(WHOLE, HEAP, {}, SUBSCRIPTIONS, {}, OPENED, DUPLEX, CONNECTIONS)
+    both = figures("n2", duplex, {**OUTBOUND, **away}).bridges
+    assert [(it.remote_broker, it.counters["advisory_count"]) for it in both] == [("n3", 11), ("n1", 5)]
+    incoming = {SUBSCRIPTION.format("Topic", ADVISORIES, "n1-to-n2_n1_outbound", 7): waiting(0, 0, sent=6)}
+    for subscriptions, count in ((incoming, 6), ({}, 0)):  # a static link has no subscription
+        one_way = answered(WHOLE, HEAP, {}, subscriptions, {}, OPENED, {}, CONNECTIONS)
+        opened, other = figures("n2", one_way, {**OUTBOUND, **away}).bridges
+        assert other == Bridge("n1-to-n2", "n1", False, {"advisory_count": count})
+        assert "advisory_count" not in opened.counters
 
 
 def test_bridges_are_no_clients() -> None:
-    sampled = figures("n2", answered(WHOLE, HEAP, {}, {}, {}, {}, {}, CONNECTIONS), {"n1-to-n2_n1_outbound"})
+    sampled = figures("n2", answered(WHOLE, HEAP, {}, {}, {}, {}, {}, CONNECTIONS), OUTBOUND)
     assert sampled.clients == {"openwire": 1, "stomp": 2}
 
 
 def test_a_broker_without_queues_bridges_and_clients_has_none() -> None:
-    sampled = figures("n2", [*answered(WHOLE, HEAP), NONE, NONE, NONE, NONE, NONE, *answered([])], ())
+    sampled = figures("n2", [*answered(WHOLE, HEAP), NONE, NONE, NONE, NONE, NONE, *answered([])], {})
     assert (sampled.queues, sampled.subscriptions, sampled.bridges, sampled.clients) == ({}, {}, (), {})
 
 
 def test_a_broker_whose_own_mbean_is_missing_is_an_error_that_names_it() -> None:
     missing = Answer(B, 404, error="No MBean")
     with pytest.raises(ManagementFailed, match=f"broker 'n2', MBean {B}: No MBean"):
-        figures("n2", [missing, *answered(HEAP, {}, {}, {}, {}, {}, [])], ())
+        figures("n2", [missing, *answered(HEAP, {}, {}, {}, {}, {}, [])], {})
 
 
 def test_what_links_show_at_one_end_is_understood() -> None:

@@ -16,7 +16,7 @@ from reports.latency.places import latency_sentence
 from reports.load import rates
 from reports.messages import outcome_sentence, reordered_table
 from reports.network.brokers import MIB, MOST_LINES, cpu, heap, mute_quiet_lines, queue_depths
-from reports.network.drawing import network, network_chart
+from reports.network.drawing import network, network_chart, network_table
 from reports.network.layout import BOX_WIDTH, PAIR_GAP, chain_of, hub_of, layout, levels_of
 from reports.network.links import backlog_table
 from reports.parts.numbers import bytes_text, seconds_text, sentence, significant
@@ -138,19 +138,23 @@ def test_a_links_rate_is_of_the_load_alone() -> None:
     """Messages that crossed in the warm-up or after the load count as forwarded, and not in the rate."""
     link = LinkInfo("a-to-b", opened_by="a", to="b", duplex=True)
     run = RunInfo("r", "s", "t", "memory", "memory", brokers=(BrokerInfo("a"), BrokerInfo("b")), links=(link,))
-    links = table(LINKS, ("a", "b", "nc", 30, 12), ("a", "b", "nc2", 10, 8))
+    links = table(LINKS, ("a", "b", "nc", 30, 12, 7, 3), ("a", "b", "nc2", 10, 8, 2, None))
     connections = table(CONNECTIONS, (-2, "a", "producers", 4), (7, "a", "producers", 6))
     drawn = network(run, links, connections, load_s=10)
     there, back = drawn.edges[0].flows
     assert (there.forwarded, there.per_s) == (40, 2.0)
-    assert (back.forwarded, back.per_s) == (None, None)
+    assert (there.advisories, there.advisories_per_s) == (9, None), "one connector had no two samples"
+    assert (back.forwarded, back.per_s, back.advisories) == (None, None, None)
+    rows = [row[-4:] for row in network_table(drawn).rows]
+    assert rows == [(40, 2.0, 9, "unknown"), (None, None, "unknown", "unknown")]
     assert drawn.nodes[0].clients[0].text == "4 → 6"
 
 
 def test_links_that_join_the_same_brokers_have_each_what_it_carried() -> None:
     links = tuple(LinkInfo(name, opened_by="a", to="b", duplex=False) for name in ("queues-1", "queues-2", "topics"))
     run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("a"), BrokerInfo("b")), links=links)
-    carried = table(LINKS, ("a", "b", "queues-1", 30, 30), ("a", "b", "queues-2", 10, None), ("a", "b", "x", 5, 5))
+    rows = (("a", "b", "queues-1", 30, 30), ("a", "b", "queues-2", 10, None), ("a", "b", "x", 5, 5))
+    carried = table(LINKS, *((*row, None, None) for row in rows))
     drawn = network(run, carried, table(CONNECTIONS), load_s=10)
     assert [edge.flows[0].per_s for edge in drawn.edges] == [3.0, None, None]
     assert [edge.flows[0].forwarded for edge in drawn.edges] == [30, 10, None]
@@ -159,7 +163,7 @@ def test_links_that_join_the_same_brokers_have_each_what_it_carried() -> None:
 def test_the_flow_of_a_link_that_pulls_comes_to_the_broker_that_opened_it() -> None:
     link = LinkInfo("sink-to-source", opened_by="sink", to="source", duplex=False, kind=RECEIVERS)
     run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("sink"), BrokerInfo("source")), links=(link,))
-    drawn = network(run, table(LINKS, ("source", "sink", "l", 30, 20)), table(CONNECTIONS), load_s=10)
+    drawn = network(run, table(LINKS, ("source", "sink", "l", 30, 20, None, None)), table(CONNECTIONS), load_s=10)
     (flow,) = drawn.edges[0].flows
     assert (flow.sender, flow.receiver, flow.forwarded) == ("source", "sink", 30)
 

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from topologies.management.contract import (
     HEAP,
@@ -59,9 +59,19 @@ BROKER_FIGURES = {
 }
 WAITING = ("DispatchedQueueSize", "PendingQueueSize")
 """A subscription's dispatched but unacknowledged messages, and messages (of topics) that are stored for it."""
+SENT = "DispatchedCounter"
+"""A subscription's messages so far."""
+ADVISORIES = "ActiveMQ.Advisory."
 _CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*"
-_BRIDGES_CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*inbound*,consumerId=*"
+_BRIDGES_CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*bound*,consumerId=*"
 BROKERS = "org.apache.activemq:type=Broker,brokerName=*"  # every broker of a JVM
+
+
+class BridgeClient(NamedTuple):
+    """The link of a bridge, and the broker that opened it."""
+
+    link: str
+    opened_by: str
 
 
 def broker_mbean(broker: str) -> str:
@@ -84,7 +94,7 @@ def started_connectors(agent: Jolokia) -> int:
     return sum(bool(connector.get("Started", True)) for connector in answers.values())
 
 
-def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
+def figures_of(agent: Jolokia, bridge_client_ids: Mapping[str, BridgeClient]) -> Figures:
     """Return the broker's current figures, by one request. Raises ManagementFailed."""
     answers = agent.bulk(figure_requests(agent.calls_itself))
     try:
@@ -110,14 +120,14 @@ def figure_requests(broker: str) -> tuple[Request, ...]:
         read(mbean, *BROKER_FIGURES.values()),
         read(HEAP, "HeapMemoryUsage"),
         read(f"{mbean},destinationType=Queue,destinationName=*", "Name", *QUEUE_FIGURES.values()),
-        read(f"{mbean},destinationType=*,{_BRIDGES_CONSUMERS}", *WAITING),
+        read(f"{mbean},destinationType=*,{_BRIDGES_CONSUMERS}", *WAITING, SENT),
         _durable_subscriptions_asked(mbean),
         *_bridges_asked(mbean),
         connection_request(mbean),
     )
 
 
-def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collection[str]) -> Figures:
+def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Mapping[str, BridgeClient]) -> Figures:
     """Parse the answers to `figure_requests`. Raises ManagementFailed if one is an error."""
     whole, heap, queues, subscriptions, durable, *bridges, connections = (
         value_of(broker, answer) for answer in answers
@@ -125,38 +135,78 @@ def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collectio
     return Figures(
         broker=named_figures(BROKER_FIGURES, whole) | heap_figures(heap),
         queues={queue["Name"]: named_figures(QUEUE_FIGURES, queue) for queue in queues.values()},
-        bridges=_with_unconfirmed(broker, _bridges(bridges), subscriptions),
+        bridges=(
+            *_with_subscriptions(broker, _bridges(bridges), subscriptions),
+            *_incoming(connections, bridge_client_ids, subscriptions, _bridges(bridges)),
+        ),
         clients=_clients(connections, bridge_client_ids),
         subscriptions={held.queue: held.waiting for held in map(_durable_subscription, durable.values())},
     )
 
 
-def _with_unconfirmed(
+def _with_subscriptions(
     broker: str, bridges: Sequence[Bridge], subscriptions: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Bridge, ...]:
-    """Add ``unconfirmed``: messages in the bridge's subscriptions that the other broker has not confirmed.
+    """Add ``unconfirmed``, messages in the bridge's subscriptions that the other broker has not confirmed, and
+    ``advisory_count`` if it subscribes to advisories of its own broker for the far end, as for a duplex link.
 
     A bridge's own counters cannot show this: they count received advisories, and not whether messages were forwarded.
     """
     held = Counter[str]()  # by client id
-    for name, waiting in subscriptions.items():
+    for name, figures in subscriptions.items():
         keys = object_name(name)
-        if not keys["destinationName"].startswith("ActiveMQ.Advisory."):
-            held[keys["clientId"]] += sum(map(int, waiting.values()))
-    return tuple(
-        replace(bridge, counters={**bridge.counters, "unconfirmed": _held_by(broker, bridge, held)})
-        for bridge in bridges
-    )
+        if not keys["destinationName"].startswith(ADVISORIES):
+            held[keys["clientId"]] += sum(int(figures[waiting]) for waiting in WAITING)
+    sent = _advisories_sent(subscriptions)
+    added: list[Bridge] = []
+    for bridge in bridges:
+        client_id = _inbound_client_id(broker, bridge)
+        counters = {**bridge.counters, "unconfirmed": sum(_matching(held, client_id))}
+        if advisories := _matching(sent, client_id):
+            counters["advisory_count"] = sum(advisories)
+        added.append(replace(bridge, counters=counters))
+    return tuple(added)
 
 
-def _held_by(broker: str, bridge: Bridge, held: Mapping[str, int]) -> int:
-    """Return the number of messages held for a bridge.
-
-    A bridge's client id at its broker is ``<link>_<other broker>_inbound_<this broker>``.
-    """
+def _inbound_client_id(broker: str, bridge: Bridge) -> re.Pattern[str]:
+    """Match a bridge's client id at its broker: ``<link>_<other broker>_inbound_<this broker>``."""
     link = ".+?" if bridge.created_by_duplex else re.escape(bridge.connector)
-    client_id = re.compile(rf"{link}(.+?){re.escape(bridge.remote_broker)}\1inbound\1{re.escape(broker)}")
-    return sum(messages for name, messages in held.items() if client_id.fullmatch(name))
+    return re.compile(rf"{link}(.+?){re.escape(bridge.remote_broker)}\1inbound\1{re.escape(broker)}")
+
+
+def _matching(counts: Mapping[str, int], client_id: re.Pattern[str]) -> list[int]:
+    return [count for name, count in counts.items() if client_id.fullmatch(name)]
+
+
+def _incoming(
+    connections: Sequence[str],
+    bridge_client_ids: Mapping[str, BridgeClient],
+    subscriptions: Mapping[str, Mapping[str, Any]],
+    bridges: Sequence[Bridge],
+) -> list[Bridge]:
+    """Return one-way links that other brokers opened to this broker, with ``advisory_count``: advisories sent over
+    them.
+
+    The far end of a duplex link has a bridge, and its subscription belongs to that. A static link has none.
+    """
+    sent = _advisories_sent(subscriptions)
+    duplex = {bridge.remote_broker for bridge in bridges if bridge.created_by_duplex}
+    logged_in = {object_name(name)["connectionName"] for name in connections}
+    return [
+        Bridge(link, opened_by, created_by_duplex=False, counters={"advisory_count": sent[client_id]})
+        for client_id, (link, opened_by) in bridge_client_ids.items()
+        if client_id in logged_in and (client_id in sent or opened_by not in duplex)
+    ]
+
+
+def _advisories_sent(subscriptions: Mapping[str, Mapping[str, Any]]) -> Counter[str]:
+    """Return the number of advisories that each bridge was sent, by client id."""
+    sent = Counter[str]()
+    for name, figures in subscriptions.items():
+        keys = object_name(name)
+        if keys["destinationName"].startswith(ADVISORIES):
+            sent[keys["clientId"]] += int(figures[SENT])
+    return sent
 
 
 def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from topologies.classic import management
-from topologies.classic.management import BROKERS, broker_mbean, connection_request, of_clients
+from topologies.classic.management import BROKERS, BridgeClient, broker_mbean, connection_request, of_clients
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.management.contract import HEAP, BrokerQueries, Figures, heap_figures, pair_members, value_of
 from topologies.management.jolokia import Jolokia, execute, object_name
@@ -21,7 +21,7 @@ from topologies.model.topology import Topology
 class LinkNames:
     """The link data that MBeans lack, taken from the topology."""
 
-    client_ids: frozenset[str]  # the client ids with which bridges log in
+    client_ids: Mapping[str, BridgeClient]  # by client id with which a bridge logs in
     duplex: Mapping[tuple[str, str], str]  # (opener, far end) -> link, if it is the only duplex link between them
 
     def figures(self, agent: Jolokia) -> Figures:
@@ -34,11 +34,13 @@ class LinkNames:
         ends = Counter((link.opened_by.name, link.to.name) for link in links if link.duplex)
         openers = {link.name: pair_members(topology, link.opened_by.name) for link in links}
         return cls(
-            frozenset(
-                management.bridge_client_id(link.connector, opener, link.client_id_token)
+            {
+                management.bridge_client_id(link.connector, opener, link.client_id_token): BridgeClient(
+                    link.connector, opener
+                )
                 for link in links
                 for opener in openers[link.name]
-            ),
+            },
             {
                 (opener, end): link.name
                 for link in links
