@@ -43,6 +43,19 @@ def test_each_attempt_has_its_time_and_its_result() -> None:
     ]
 
 
+def test_attempts_of_the_failover_transport_are_found_too() -> None:
+    both = f"{URI}, tcp://127.0.0.1:23074?wireFormat.maxInactivityDuration=30000"
+    log = f"""\
+2026-11-29T01:30:04.278Z INFO  {ESTABLISHING}
+2026-11-29T01:30:04.287Z ERROR FailoverTransport [ActiveMQ Task-1] Failed to connect to [{both}] after: 1 attempt(s)
+2026-11-29T01:30:18.497Z INFO  FailoverTransport [ActiveMQ Task-2] Successfully reconnected to {URI}
+"""
+    failed, again = attempts(log.splitlines(), [CALLED])
+    assert failed.result == "no broker could be reached"
+    assert again.result == "its failover transport connected again, below the bridge"
+    assert again.at_ns - failed.at_ns == 14_219_000_000
+
+
 def test_other_addresses_and_longer_ports_are_not_meant() -> None:
     for other in (["127.0.0.1:1865"], ["127.0.0.1:8652"], ["127.0.0.2:18652"], []):
         assert attempts(LOG, other) == []

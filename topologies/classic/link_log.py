@@ -20,6 +20,8 @@ CALLED = re.compile(r"//([^/?,)&]+:\d+)")
 LINE = re.compile(r"(\d{4}-\d\d-\d\dT\S+) +[A-Z]+ +\S+ \[.*?\] (.*)")
 BEGINS = "Establishing network connection from "
 FAILS = re.compile(r"Could not (?:start network bridge between: .* due to|connect to remote URI: \S+): (.+)")
+TRANSPORT_FAILS = re.compile(r"Failed to connect to \[.*\] after: \d+ attempt\(s\)(?: with (.+), continuing to retry)?")
+RECONNECTED = "Successfully reconnected to "
 CONNECTED = re.compile(r"Network connection between .* has been established")
 LOST = re.compile(r"Network connection between .* shutdown due to a (?:local|remote) error: (.*)")
 
@@ -49,6 +51,8 @@ def attempts(log: Sequence[str], addresses: Sequence[str]) -> list[LinkAttempt]:
     for at_ns, message in _messages(log, addresses):
         if message.startswith(BEGINS):
             found.append(LinkAttempt(at_ns))
+        elif message.startswith(RECONNECTED):
+            found.append(LinkAttempt(at_ns, "its failover transport connected again, below the bridge"))
         elif found and not found[-1].result:
             found[-1] = LinkAttempt(found[-1].at_ns, _result(message))
     return found
@@ -57,6 +61,8 @@ def attempts(log: Sequence[str], addresses: Sequence[str]) -> list[LinkAttempt]:
 def _result(message: str) -> str:
     if CONNECTED.match(message):
         return "connected"
+    if failed := TRANSPORT_FAILS.match(message):
+        return failed[1] or "no broker could be reached"
     if ended := FAILS.match(message) or LOST.match(message):
         return ended[1].rpartition("Exception: ")[2].strip()
     return ""
