@@ -25,6 +25,7 @@ from tests.management.test_classic import (
 from tests.management.test_jolokia import agent, answer
 from tests.support.waiting import until
 from topologies.classic.broker import Broker
+from topologies.classic.management import BridgeClient
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.classic.queries import LinkNames
@@ -56,7 +57,7 @@ METRICS = {
     },
     "subscription": {"depth"},
     "connector": {"connections"},
-    "bridge": {"enqueue_count", "dequeue_count", "received_count", "unconfirmed"},
+    "bridge": {"enqueue_count", "dequeue_count", "received_count", "unconfirmed", "advisory_count"},
     "process": {"cpu_ns", "core_wait_ns", "rss_bytes", "threads"},
     "machine": {"cpu_busy_ns", "steal_ns", "load_milli"},
 }  # fmt: skip
@@ -135,12 +136,15 @@ def test_of_two_duplex_links_with_the_same_ends_neither_is_taken_for_the_other()
     twin = NetworkConnector(opened_by=N1, to=N2, duplex=True, name="second")
     names = LinkNames.in_topology(Topology("t", (N1, N2), (LINK, twin), (), CLASSIC))
     assert names.duplex == {}
-    assert names.client_ids == {"n1-to-n2_n1_outbound", "second_n1_outbound"}
+    assert names.client_ids == {
+        "n1-to-n2_n1_outbound": BridgeClient("n1-to-n2", "n1"),
+        "second_n1_outbound": BridgeClient("second", "n1"),
+    }
 
 
 def test_a_sample_has_exactly_the_documented_metrics_and_fits_the_table() -> None:
     with agent(200, ANSWER) as (endpoint, _):
-        taken = sample(Jolokia(endpoint), LinkNames(frozenset(), {}))
+        taken = sample(Jolokia(endpoint), LinkNames({"n1-to-n2_n1_outbound": BridgeClient("one-way", "n4")}, {}))
     taken += process_rows("hub", os.getpid()) + core_wait_rows("hub", CoreWaits(os.getpid())) + machine_rows()
     metrics_by_kind: dict[str, set[str]] = {}
     for row in taken:
@@ -153,7 +157,7 @@ def test_a_sample_has_exactly_the_documented_metrics_and_fits_the_table() -> Non
 def test_a_sample_is_timed_half_way_between_question_and_answer() -> None:
     times = iter((100, 300))
     with agent(200, ANSWER) as (endpoint, _):
-        taken = sample(Jolokia(endpoint), LinkNames(frozenset(), {}), clock=lambda: next(times))
+        taken = sample(Jolokia(endpoint), LinkNames({}, {}), clock=lambda: next(times))
     assert {row.at_ns for row in taken} == {200}
 
 
@@ -164,7 +168,7 @@ def test_an_mbean_that_goes_while_it_is_read_makes_a_sample_missing_and_not_wron
         agent(200, answer(*({"status": 200, "value": value} for value in values))) as (endpoint, _),
         pytest.raises(ManagementFailed, match=r"broker 'hub': its figures are not in the format of .* \(TypeError"),
     ):
-        sample(Jolokia(endpoint), LinkNames(frozenset(), {}))
+        sample(Jolokia(endpoint), LinkNames({}, {}))
 
 
 def test_a_process_that_is_gone_has_no_rows() -> None:
