@@ -37,6 +37,8 @@ SLOW = (
     r"lifecycle/test_collector\.py::test_(a_whole_run|the_second)",  # webui/test_otlp.py has each push, without a run
     r"lifecycle/test_live\.py::test_a_headless_run",  # webui/test_history.py and test_pages.py have figures and routes
     r"lifecycle/test_order_service\.py::test_orders",  # analysis/test_latency_by_label.py has planted latencies
+    r"lifecycle/test_changed_configuration\.py::",  # harness/ has what each restart changes
+    r"lifecycle/test_durable_subscribers\.py::",  # drivers/users_under_gevent.py has a subscriber that comes back
     r"lifecycle/test_durability\.py::",  # topologies_runtime/test_disks.py has what a disk keeps, and what is left
     r"planted/test_closed\.py::",  # harness/test_closed_loads.py and drivers/test_schedule_loop.py have the rules
     r"planted/test_freeze\.py::",
