@@ -16,8 +16,8 @@ from shutil import which
 import yaml
 
 import scenarios
-from topologies.management.jolokia import ManagementFailed
 from topologies.model.endpoints import Credentials
+from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import Runtime

@@ -61,7 +61,7 @@ def bring_up(
         progress(f"not started until start-link, and their paths not proven: {', '.join(sorted(waiting))}")
         hold_back(runtime, topology, waiting)
     started()
-    uncertain = _uncertain(runtime, topology)
+    uncertain = links_that_brokers_may_reject(runtime, topology)
     present = [link for link in present_links(topology, absent) if link.name not in waiting]
     certain = [link for link in present if link.name not in uncertain]
     round_trips = _prove_links(runtime, topology, progress, certain)
@@ -82,8 +82,8 @@ def bring_up(
     return Proof(unproven, round_trips)
 
 
-def _uncertain(runtime: Runtime, topology: Topology) -> dict[str, str]:
-    """The links that may stay down because of their users. Brokers that run already have users of their own."""
+def links_that_brokers_may_reject(runtime: Runtime, topology: Topology) -> dict[str, str]:
+    """Return `uncertain_links` of this runtime: none if the brokers run already, with users of their own."""
     configured = can(runtime.name, Capability.CONFIGURES_BROKERS) and can(runtime.name, Capability.LINKS_BROKERS)
     return uncertain_links(topology) if configured else {}
 

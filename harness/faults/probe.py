@@ -8,7 +8,6 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from random import Random
 from urllib.parse import urlsplit
 
@@ -19,12 +18,12 @@ from drivers.contract import DriverError
 from drivers.failover.uri import FailoverUri
 from records.store.writer import Recorder
 from records.units import MS_PER_S, NS_PER_MS
-from topologies.management.contract import management_of
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.contract import agent_at, management_of
 from topologies.management.link_traffic import TIMES, RoundTrip, round_trip
 from topologies.management.links import unproven
 from topologies.model.endpoints import Endpoint
 from topologies.model.link import Link
+from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology, present_links
 from topologies.runtimes import startup
 from topologies.runtimes.capabilities import Capability, can
@@ -103,7 +102,7 @@ class RuntimeProbe:
         if limit is None:
             return None
         try:
-            with closing(Jolokia(self._runtime.management(broker))) as agent:
+            with agent_at(self._topology, self._runtime.management(broker)) as agent:
                 return limit.percent(agent)
         except ManagementFailed:
             return None

@@ -19,7 +19,7 @@ from harness.faults.contract import Fault, Probe
 from harness.faults.join import absent_at_start
 from records.store.writer import Recorder
 from records.units import NS_PER_S
-from topologies.management.jolokia import ManagementFailed
+from topologies.model.management import ManagementFailed
 from topologies.runtimes.contract import Runtime, RuntimeFailed
 
 log = logging.getLogger("brokerbench")

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from typing import cast
 
@@ -15,7 +15,7 @@ from drivers.contract import Connector
 from drivers.memory.connector import MemoryConnector
 from drivers.protocols import Spoken, connector_of, connectors_of
 from drivers.users.session import Network
-from harness.bring_up import bring_up
+from harness.bring_up import bring_up, links_that_brokers_may_reject
 from harness.faults.probe import RuntimeProbe, partners
 from harness.memory_runtime import MemoryRuntime
 from harness.options.declarations import Options
@@ -36,16 +36,16 @@ from harness.run.snapshot import UP
 from harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
-from topologies.management.contract import DurableSubscription, management_of
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.contract import agent_at, management_of
 from topologies.management.link_logs import attempt_sentences, give_up_lines, give_up_sentences
 from topologies.management.link_traffic import whole_run_rows
-from topologies.management.link_users import sentences, states, uncertain_links, up_against_login
+from topologies.management.link_users import sentences, states, up_against_login
 from topologies.management.mirrored_queues import MirroredQueues, mirrored_queues, queue_names
 from topologies.management.mirrored_queues import sentence as mirror_sentence
 from topologies.management.sampling import PERIOD_S, CounterReadings, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
+from topologies.model.management import DurableSubscription, ManagementFailed
 from topologies.model.paths import Path
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
@@ -353,7 +353,7 @@ class BrokerEnvironment:
     def _stop_links(self) -> None:
         """Stop every link. Raises ManagementFailed."""
         for link in self.topology.links:
-            with closing(Jolokia(self.runtime.management(link.opened_by.name))) as agent:
+            with agent_at(self.topology, self.runtime.management(link.opened_by.name)) as agent:
                 management_of(self.topology).stop_link(agent, link.connector)
 
     def other_consumers(self) -> str:
@@ -386,8 +386,8 @@ class BrokerEnvironment:
 
     def check_uncertain_links(self) -> list[str]:
         """Keep the states of the links whose users brokers may reject. Return why the run is invalid, if it is."""
-        if can(self.runtime.name, Capability.CONFIGURES_BROKERS):
-            self._uncertain_states = states(self.runtime, self.topology, uncertain_links(self.topology))
+        uncertain = links_that_brokers_may_reject(self.runtime, self.topology)
+        self._uncertain_states = states(self.runtime, self.topology, uncertain)
         return up_against_login(self.topology, self._uncertain_states)
 
     def count_links(self) -> None:

@@ -47,8 +47,8 @@ from records.store.seal import seal_run_again
 from records.store.writer import Recorder
 from records.units import MS_PER_S, NS_PER_S
 from topologies.management.contract import management_of
-from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import LinksNotProven
+from topologies.model.management import ManagementFailed
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import NotUpInTime, RuntimeFailed
 

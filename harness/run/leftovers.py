@@ -23,9 +23,8 @@ from records.loads import identity
 from records.run import UserInfo
 from records.store.writer import Recorder
 from records.tables.schemas import CANARY_PREFIX, UNKNOWN
-from topologies.management.contract import DurableSubscription
-from topologies.management.jolokia import ManagementFailed
 from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.management import DurableSubscription, ManagementFailed
 from topologies.model.topology import Topology
 
 log = logging.getLogger("brokerbench")

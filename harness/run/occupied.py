@@ -7,15 +7,14 @@ queues and durable subscriptions of the run are checked, and emptied if the user
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 from harness.run.leftovers import Subscribers
 from records.errors import UserError
-from topologies.management.contract import DurableSubscription, management_of, queries_of
-from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.queue_users import BrokerConsumer, QueueUsers
+from topologies.management.contract import agent_at, management_of, queries_of
 from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.management import BrokerConsumer, DurableSubscription, ManagementFailed, QueueUsers
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Progress
 
@@ -121,8 +120,8 @@ class OwnQueues:
             except ManagementFailed as error:
                 progress(f"it is not known whether the run's queues on {broker.name} are empty and unused: {error}")
 
-    def _occupied(self, broker: str, users: QueueUsers) -> Occupied:
-        with closing(Jolokia(self._management(broker))) as agent:
+    def _occupied(self, broker: str, users: QueueUsers[Any]) -> Occupied:
+        with agent_at(self._topology, self._management(broker)) as agent:
             depths = {
                 queue: figures["depth"]
                 for queue, figures in queries_of(self._topology, broker).figures(agent).queues.items()
@@ -145,7 +144,7 @@ class OwnQueues:
         if not occupied.full:
             return
         try:
-            with closing(Jolokia(self._management(occupied.broker))) as agent:
+            with agent_at(self._topology, self._management(occupied.broker)) as agent:
                 for queue, _ in occupied.queues:
                     self._users.empty(agent, queue)
                 for subscription in occupied.subscriptions:
@@ -160,7 +159,7 @@ class OwnQueues:
             raise UserError(f"--empty-queues: {_some(left.full)} after emptying; stop the clients that send them")
         progress(f"emptied because of --empty-queues: {_some(occupied.full)}")
 
-    def _remove(self, agent: Jolokia, subscription: DurableSubscription) -> None:
+    def _remove(self, agent: Any, subscription: DurableSubscription) -> None:
         remove = management_of(self._topology).remove_subscription
         assert remove is not None, "a product that lists durable subscriptions removes them"
         remove(agent, subscription)

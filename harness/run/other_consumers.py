@@ -14,16 +14,16 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import psutil
 
-from topologies.management.contract import management_of
-from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.queue_users import BrokerConsumer, QueueUsers
+from topologies.management.contract import agent_at, management_of
 from topologies.management.sampling import PERIOD_S, CounterReadings, SampleSink, Series
 from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.management import BrokerConsumer, ManagementFailed, QueueUsers
 from topologies.model.topology import Topology
 
 log = logging.getLogger("brokerbench")
@@ -133,7 +133,7 @@ class OtherConsumers:
             self._thread = None
         self._over.set()
 
-    def _watch(self, users: QueueUsers) -> None:
+    def _watch(self, users: QueueUsers[Any]) -> None:
         while not self._stopping.wait(PERIOD_S / 2):
             latest = self._latest()
             for broker in self._topology.brokers:
@@ -154,10 +154,10 @@ class OtherConsumers:
         is_old = time.monotonic() - self._looked_s.get(broker, 0.0) >= look_after_s
         return changed or (is_old and (count > 0 or waiting))
 
-    def _look(self, broker: str, users: QueueUsers) -> None:
+    def _look(self, broker: str, users: QueueUsers[Any]) -> None:
         self._looked_s[broker] = time.monotonic()
         try:
-            with closing(Jolokia(self._management(broker))) as agent:
+            with agent_at(self._topology, self._management(broker)) as agent:
                 consumers = users.consumers(agent, self._queues, [other.name for other in self._topology.brokers])
         except ManagementFailed:  # a broker that is down has no consumers; without management there is no list
             return

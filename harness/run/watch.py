@@ -1,13 +1,13 @@
 """Reads queue depths, subscriptions and samples of the brokers during a run.
 
-It reads them through Jolokia or, for in-memory brokers, directly. Queues are browsed with the clients' protocol. If it
-cannot browse, they are browsed through Jolokia or with another protocol.
+It reads them through management or, for in-memory brokers, directly. Queues are browsed with the clients' protocol. If
+it cannot browse, they are browsed through management or with another protocol.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from drivers.client.contract import ClientConnector
 from drivers.contract import Browsed, DriverError
@@ -15,11 +15,11 @@ from drivers.protocols import connector_of
 from harness.memory_runtime import MemoryRuntime
 from records.store.writer import Recorder
 from records.units import NS_PER_MS
-from topologies.management.contract import DurableSubscription, QueuedMessage, management_of, queries_by_broker, serving
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.contract import agent_at, management_of, queries_by_broker, serving
 from topologies.management.sampling import CounterReadings, Sampler, Series
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
-from topologies.model.topology import Topology
+from topologies.model.management import DurableSubscription, ManagementFailed
+from topologies.model.topology import ProductManagement, Topology
 from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime
 
@@ -63,15 +63,16 @@ class OtherProtocolBrowser:
 
 
 class ManagementBrowser:
-    """Browses over Jolokia, for protocols that cannot browse on this broker. Bodies are truncated."""
+    """Browses by management, for protocols that cannot browse on this broker. Bodies are truncated."""
 
-    def __init__(self, runtime: Managed, browse: Callable[[Jolokia, str], list[QueuedMessage]]) -> None:
-        """``browse``: returns the messages on a queue, by the product's management interface."""
-        self._runtime, self._browse = runtime, browse
+    def __init__(self, runtime: Managed, management: ProductManagement[Any]) -> None:
+        """``management``: of a product whose management returns the messages on a queue."""
+        assert management.browse is not None, "this product is browsed by a protocol"
+        self._runtime, self._connect, self._browse = runtime, management.connect, management.browse
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         try:
-            with closing(Jolokia(self._runtime.management(endpoint.broker), timeout_s)) as agent:
+            with closing(self._connect(self._runtime.management(endpoint.broker), timeout_s)) as agent:
                 lying = self._browse(agent, queue)
         except ManagementFailed as error:
             raise DriverError(str(error)) from error
@@ -107,7 +108,7 @@ class Watch(Protocol):
 
 
 class ManagedWatch:
-    """Brokers with a Jolokia agent."""
+    """Brokers with management."""
 
     def __init__(self, topology: Topology, runtime: Runtime, recorder: Recorder, process: str) -> None:
         self._topology = topology
@@ -128,7 +129,7 @@ class ManagedWatch:
         if not self._keeps_messages[broker]:
             return {}
         try:
-            with closing(Jolokia(self._runtime.management(broker))) as agent:
+            with agent_at(self._topology, self._runtime.management(broker)) as agent:
                 queues = self._queries[broker].figures(agent).queues
         except ManagementFailed:
             if serving(self._runtime, self._topology, broker, ASK_TIMEOUT_S):
@@ -141,7 +142,7 @@ class ManagedWatch:
         if isinstance(connector, BrowsingConnector) and connector.protocol not in management.unbrowsable:
             return connector
         if management.browse:
-            return ManagementBrowser(self._runtime, management.browse)
+            return ManagementBrowser(self._runtime, management)
         browser = connector_of(management.browse_by, trust)
         assert isinstance(browser, BrowsingConnector), f"{browser.protocol} browses for others, but cannot"
         return OtherProtocolBrowser(self._runtime, browser, browser.protocol)
@@ -151,7 +152,7 @@ class ManagedWatch:
         if ask is None:
             return []
         try:
-            with closing(Jolokia(self._runtime.management(broker))) as agent:
+            with agent_at(self._topology, self._runtime.management(broker)) as agent:
                 return ask(agent)
         except ManagementFailed:
             if serving(self._runtime, self._topology, broker, ASK_TIMEOUT_S):

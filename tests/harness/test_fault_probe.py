@@ -18,9 +18,9 @@ from harness.faults.probe import RuntimeProbe, partners
 from harness.memory_runtime import MemoryRuntime
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
-from topologies.management.jolokia import ManagementFailed
 from topologies.model.endpoints import Endpoint
 from topologies.model.link import Link
+from topologies.model.management import ManagementFailed
 
 
 @pytest.fixture

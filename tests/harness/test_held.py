@@ -15,7 +15,7 @@ from records.store.reader import read_events, seal
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN
-from topologies.management.contract import DurableSubscription
+from topologies.model.management import DurableSubscription
 
 TOPIC, NAME, CLIENT = Destination("topic", "prices"), "Taker-7", "consumers-7"
 TAKERS = UserInfo("Taker", "consumer", "consumers", str(TOPIC), 2, {"durable": True})

@@ -30,8 +30,8 @@ from records.store.writer import Recorder
 from tests.analysis import oracle
 from tests.analysis.rows import QUEUE, send
 from topologies.catalogue.lookup import build
-from topologies.management.jolokia import ManagementFailed
 from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.management import ManagementFailed
 
 RUN, PRODUCER, FOREIGN = 7, 1, b"of somebody else"
 NOBODY = Credentials("u", "p")

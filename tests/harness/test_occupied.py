@@ -13,8 +13,7 @@ from tests.support.stomp_clients import StompClient, queue
 from tests.support.waiting import until
 from topologies.artemis.management import queue_mbean, quoted
 from topologies.catalogue.lookup import build
-from topologies.management.contract import DurableSubscription
-from topologies.management.queue_users import BrokerConsumer
+from topologies.model.management import BrokerConsumer, DurableSubscription
 
 OTHER = BrokerConsumer("orders", "ID:other-1\n", "tcp://10.0.0.7:5111")
 HELD = DurableSubscription("consumers-3", "Taker-3", "prices", "", active=False, waiting=4)

@@ -18,8 +18,8 @@ from tests.support.brokers import running
 from tests.support.stomp_clients import StompClient, queue
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
-from topologies.management.queue_users import BrokerConsumer
 from topologies.management.sampling import Sampler
+from topologies.model.management import BrokerConsumer
 
 RUN = 0x1A2B3C4D
 OWN = OwnClients(tag_of(RUN), frozenset({"consumers"}))

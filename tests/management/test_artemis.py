@@ -24,11 +24,12 @@ from topologies.artemis.management import (
 )
 from topologies.artemis.product import ARTEMIS
 from topologies.artemis.router import Router
-from topologies.management.contract import Figures, queries_of
-from topologies.management.jolokia import Answer, ManagementFailed
+from topologies.management.contract import queries_of
+from topologies.management.jolokia import Answer
 from topologies.management.sampling import rows
 from topologies.model.client_groups import ClientGroup
 from topologies.model.link import Link
+from topologies.model.management import Figures, ManagementFailed
 from topologies.model.site import BRIDGE_USER
 from topologies.model.topology import Topology
 

@@ -18,7 +18,8 @@ from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import RUN, StompClient, body
 from tests.support.waiting import until
 from tests.topologies.artemis_samples import every_artemis_feature, narrowed
-from topologies.artemis.management import broker_mbean, browse
+from topologies.artemis.management import broker_mbean
+from topologies.artemis.product import ARTEMIS
 from topologies.catalogue.lookup import build
 from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia
@@ -86,7 +87,7 @@ def test_what_lies_on_a_queue_is_shown_with_the_identity_of_its_message(brokers:
     sender = client(brokers, "left")
     sender.send(Destination("queue", "kept"), *(body(seq, 1_024) for seq in range(3)))
     assert sender.outcomes(3) == [Outcome.ACKED] * 3
-    browser, left_endpoint = ManagementBrowser(brokers, browse), brokers.endpoint("left", "stomp")
+    browser, left_endpoint = ManagementBrowser(brokers, ARTEMIS.management), brokers.endpoint("left", "stomp")
     shown: list[Browsed] = []
 
     def is_shown() -> bool:
@@ -107,7 +108,7 @@ def test_what_a_sender_carried_is_counted_and_its_bodies_are_told_at_the_other_e
     sender = client(brokers, "left")
     sender.send(Destination("queue", "orders"), *(body(seq, 1_024) for seq in range(4)))
     assert sender.outcomes(4) == [Outcome.ACKED] * 4
-    browser, right = ManagementBrowser(brokers, browse), brokers.endpoint("right", "stomp")
+    browser, right = ManagementBrowser(brokers, ARTEMIS.management), brokers.endpoint("right", "stomp")
 
     def seqs_browsed() -> set[int | None]:
         there = browser.browse(right, brokers.credentials(), "orders", timeout_s=60)

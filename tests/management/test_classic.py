@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from topologies.classic.link_end import LinkEnd, NetworkSubscription
 from topologies.classic.management import (
     BridgeClient,
     bridge_client_id,
@@ -13,8 +14,8 @@ from topologies.classic.management import (
     link_end,
     started_connectors,
 )
-from topologies.management.contract import Bridge, LinkEnd, NetworkSubscription
-from topologies.management.jolokia import Answer, ManagementFailed
+from topologies.management.jolokia import Answer
+from topologies.model.management import Bridge, ManagementFailed
 
 B = "org.apache.activemq:type=Broker,brokerName=n2"
 CONNECTION = f"{B},connector=clientConnectors,connectorName={{}},connectionViewType=clientId,connectionName={{}}"

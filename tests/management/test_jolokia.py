@@ -16,8 +16,9 @@ import pytest
 import requests
 import trustme
 
-from topologies.management.jolokia import Jolokia, ManagementFailed, execute, object_name, read, search
+from topologies.management.jolokia import Jolokia, execute, object_name, read, search
 from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.management import ManagementFailed
 
 PASSWORD = "s3cret-never-shown"
 

@@ -8,14 +8,15 @@ import pytest
 
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
+from topologies.classic.link_end import LinkEnd, NetworkSubscription
 from topologies.classic.link_proof import missing as missing_of
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.management import links
-from topologies.management.contract import Bridge, LinkEnd, NetworkSubscription
 from topologies.management.link_logs import give_up_lines
 from topologies.management.links import LinksNotProven, doubtful, prove_links, relevant
 from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.management import Bridge
 from topologies.model.topology import Topology
 
 A, B = Broker("a"), Broker("b")

@@ -30,11 +30,11 @@ from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.classic.queries import LinkNames
 from topologies.management import sampling
-from topologies.management.contract import Figures
 from topologies.management.core_waits import CoreWaits
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.jolokia import Jolokia
 from topologies.management.sampling import Row, Sampler, core_wait_rows, machine_rows, process_rows, rows, sample
 from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.management import Figures, ManagementFailed
 from topologies.model.topology import Topology
 
 N1, N2 = Broker("n1"), Broker("n2")

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.jolokia import Jolokia
+from topologies.model.management import ManagementFailed
 from topologies.runtimes.managed import ManagedRuntime
 
 GONE_WITHIN_S = 30.0

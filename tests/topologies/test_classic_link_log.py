@@ -3,7 +3,7 @@
 from tests.topologies.samples import site_of
 from topologies.catalogue.lookup import build
 from topologies.classic.link_log import attempts, called_addresses, give_up_pattern
-from topologies.management.contract import LinkAttempt
+from topologies.model.management import LinkAttempt
 from topologies.runtimes.prepared import render
 
 CALLED = "127.0.0.1:18652"

@@ -13,9 +13,9 @@ import pytest
 
 from tests.support.locust_run import free_port
 from topologies.catalogue.lookup import build
-from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import prove_links
 from topologies.model.endpoints import Credentials, Endpoint
+from topologies.model.management import ManagementFailed
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BrokersFile, ExternalBroker

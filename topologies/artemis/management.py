@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topologies.artemis.links import BrokerConnection, ClusterLink
-from topologies.management.contract import HEAP, Bridge, Figures, QueuedMessage, heap_figures, named_figures, value_of
-from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, read
+from topologies.management.jolokia import Answer, Jolokia, Request, execute, read
+from topologies.management.mbeans import HEAP, heap_figures, named_figures, value_of
+from topologies.model.management import Bridge, Figures, ManagementFailed, QueuedMessage
 from topologies.model.site import BRIDGE_USER
 from topologies.model.topology import Topology
 

@@ -14,12 +14,13 @@ from topologies.artemis.queue_users import ARTEMIS_QUEUE_USERS
 from topologies.artemis.reachability import carries_all, reaches
 from topologies.artemis.render import broker_xml
 from topologies.artemis.validation import artemis_problems, artemis_warnings
-from topologies.management.contract import LinkLog, ProductManagement
+from topologies.management.jolokia import Jolokia
 from topologies.model.broker import AnyBroker
 from topologies.model.launch import ProductCompose, ProductLaunch
 from topologies.model.link import Link
+from topologies.model.management import LinkLog
 from topologies.model.site import Site
-from topologies.model.topology import BrokerProduct, Topology
+from topologies.model.topology import BrokerProduct, ProductManagement, Topology
 
 
 def _join(opened_by: AnyBroker, to: AnyBroker, links: Sequence[Link]) -> Link:
@@ -84,6 +85,7 @@ ARTEMIS = BrokerProduct(
         start_script=start_script,
     ),
     management=ProductManagement(
+        connect=Jolokia,
         queries=artemis_queries,
         link_end=link_proof.end_of,
         missing=link_proof.missing,

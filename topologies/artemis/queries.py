@@ -7,8 +7,9 @@ from topologies.artemis import management
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.management import MOST_LISTED, broker_mbean, of_clients
 from topologies.artemis.router import Router
-from topologies.management.contract import HEAP, BrokerQueries, Figures, heap_figures
 from topologies.management.jolokia import Jolokia, execute, object_name
+from topologies.management.mbeans import HEAP, heap_figures
+from topologies.model.management import BrokerQueries, Figures
 from topologies.model.topology import Topology
 
 
@@ -86,7 +87,7 @@ class RouterQueries:
         """Do nothing: a router has no agent."""
 
 
-def artemis_queries(topology: Topology, name: str) -> BrokerQueries:
+def artemis_queries(topology: Topology, name: str) -> BrokerQueries[Jolokia]:
     """Return the queries for one broker of a topology. Raises KeyError if the topology does not have it."""
     broker = topology.broker(name)
     if isinstance(broker, ArtemisBroker):

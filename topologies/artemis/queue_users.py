@@ -6,7 +6,7 @@ from typing import Any
 
 from topologies.artemis.management import MOST_LISTED, broker_mbean, is_of_link, queue_mbean
 from topologies.management.jolokia import Jolokia
-from topologies.management.queue_users import BrokerConsumer, QueueUsers
+from topologies.model.management import BrokerConsumer, QueueUsers
 
 
 def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[BrokerConsumer]:

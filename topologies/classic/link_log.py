@@ -12,7 +12,7 @@ from datetime import datetime
 from lxml import etree
 
 from topologies.classic.render.broker_xml import ACTIVEMQ_XML
-from topologies.management.contract import LinkAttempt
+from topologies.model.management import LinkAttempt
 from topologies.render.xml import ACTIVEMQ
 
 NEVER = re.compile("(?!)")

@@ -13,26 +13,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from topologies.management.contract import (
-    HEAP,
-    Bridge,
-    DurableSubscription,
-    Figures,
-    LinkEnd,
-    NetworkSubscription,
-    heap_figures,
-    named_figures,
-    value_of,
-)
-from topologies.management.jolokia import (
-    Answer,
-    Jolokia,
-    ManagementFailed,
-    Request,
-    object_name,
-    read,
-    search,
-)
+from topologies.classic.link_end import LinkEnd, NetworkSubscription
+from topologies.management.jolokia import Answer, Jolokia, Request, object_name, read, search
+from topologies.management.mbeans import HEAP, heap_figures, named_figures, value_of
+from topologies.model.management import Bridge, DurableSubscription, Figures, ManagementFailed
 
 QUEUE_FIGURES = {
     "depth": "QueueSize",

@@ -14,12 +14,13 @@ from topologies.classic.queue_users import CLASSIC_QUEUE_USERS
 from topologies.classic.reachability import carries_all, reaches
 from topologies.classic.render.broker_xml import needs_tls, render
 from topologies.classic.validation import classic_problems, classic_warnings
-from topologies.management.contract import LinkLog, ProductManagement, StoreLimit
+from topologies.management.jolokia import Jolokia
 from topologies.model.broker import AnyBroker
 from topologies.model.launch import Executables, ProductCompose, ProductLaunch
 from topologies.model.link import Link
+from topologies.model.management import LinkLog, StoreLimit
 from topologies.model.site import Site
-from topologies.model.topology import BrokerProduct, Topology
+from topologies.model.topology import BrokerProduct, ProductManagement, Topology
 
 
 def _join(opened_by: AnyBroker, to: AnyBroker, links: Sequence[Link]) -> Link:
@@ -70,6 +71,7 @@ CLASSIC = BrokerProduct(
         start_script=start_script,
     ),
     management=ProductManagement(
+        connect=Jolokia,
         queries=classic_queries,
         link_end=management.end_of,
         missing=link_proof.missing,

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from topologies.classic import management
 from topologies.classic.management import BROKERS, BridgeClient, broker_mbean, connection_request, of_clients
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.management.contract import HEAP, BrokerQueries, Figures, heap_figures, pair_members, value_of
+from topologies.management.contract import pair_members
 from topologies.management.jolokia import Jolokia, execute, object_name
+from topologies.management.mbeans import HEAP, heap_figures, value_of
 from topologies.model.broker import AnyBroker
+from topologies.model.management import BrokerQueries, Figures
 from topologies.model.topology import Topology
 
 
@@ -89,7 +91,7 @@ class ClassicQueries:
             agent.bulk(stops)
 
 
-def classic_queries(topology: Topology, name: str) -> BrokerQueries:
+def classic_queries(topology: Topology, name: str) -> BrokerQueries[Jolokia]:
     """Return the queries for one broker of a topology. Raises KeyError if the topology does not have it."""
     paired = len(pair_members(topology, name)) > 1
     return ClassicQueries(topology.broker(name), LinkNames.in_topology(topology), paired=paired)

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from topologies.classic.management import broker_mbean
-from topologies.management.contract import OK, value_of
-from topologies.management.jolokia import Jolokia, ManagementFailed, execute, read
-from topologies.management.queue_users import BrokerConsumer, QueueUsers
+from topologies.management.jolokia import Jolokia, execute, read
+from topologies.management.mbeans import OK, value_of
+from topologies.model.management import BrokerConsumer, ManagementFailed, QueueUsers
 
 
 def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[BrokerConsumer]:

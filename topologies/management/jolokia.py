@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import requests
 
 from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.management import ManagementFailed
 from topologies.model.trust import explain_untrusted
 
 TIMEOUT_S = 5.0
@@ -20,10 +21,6 @@ ORIGIN_HELP = (
 LOOPBACK = ("127.0.0.1", "::1")
 
 Request = Mapping[str, object]
-
-
-class ManagementFailed(Exception):
-    """A management request failed: names the broker, the MBean and the reason. Never contains a password."""
 
 
 @dataclass(frozen=True)

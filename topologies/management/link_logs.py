@@ -6,8 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from records.units import NS_PER_S
-from topologies.management.contract import LinkAttempt, ManagedBrokers, management_of
+from topologies.management.contract import ManagedBrokers, management_of
 from topologies.model.link import Link
+from topologies.model.management import LinkAttempt
 from topologies.model.topology import Topology
 
 LINE_LIMIT = 600  # the reason is at the end, after long thread names

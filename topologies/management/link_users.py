@@ -9,10 +9,10 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 
 from topologies.management.contract import ManagedBrokers
-from topologies.management.jolokia import ManagementFailed
 from topologies.management.link_logs import LINE_LIMIT, log_of
 from topologies.management.links import POLL_S, unproven
 from topologies.model.link import Link
+from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
 from topologies.model.users import login_of
 

@@ -6,14 +6,13 @@ afterwards, shows whether messages really cross.
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from topologies.management.contract import ManagedBrokers, management_of, pair_members, serving
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.contract import ManagedBrokers, agent_at, management_of, pair_members, serving
 from topologies.management.link_logs import LINE_LIMIT, give_up_lines, log_of
 from topologies.model.link import Link
+from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
 
 TIMEOUT_S = 60.0
@@ -83,7 +82,7 @@ def hold_back(runtime: ManagedBrokers, topology: Topology, names: Collection[str
             raise LinksNotProven(_describe(doubts, TIMEOUT_S, runtime, topology))
         time.sleep(POLL_S)
     for link in automatic:
-        with closing(Jolokia(runtime.management(link.opened_by.name), ANSWER_TIMEOUT_S)) as agent:
+        with agent_at(topology, runtime.management(link.opened_by.name), ANSWER_TIMEOUT_S) as agent:
             management_of(topology).stop_link(agent, link.connector)
     began = down_since = time.monotonic()
     while time.monotonic() - down_since < STAYS_DOWN_S:
@@ -120,7 +119,7 @@ def start_links(runtime: ManagedBrokers, topology: Topology, links: Iterable[Lin
     start = management_of(topology).start_link
     for link in links:
         if not link.starts_by_itself:
-            with closing(Jolokia(runtime.management(link.opened_by.name), ANSWER_TIMEOUT_S)) as agent:
+            with agent_at(topology, runtime.management(link.opened_by.name), ANSWER_TIMEOUT_S) as agent:
                 start(agent, link.connector)
 
 
@@ -141,7 +140,7 @@ def _without_management(runtime: ManagedBrokers, links: Iterable[Link]) -> list[
 
 
 def _ends(
-    runtime: ManagedBrokers, topology: Topology, links: Iterable[Link], end: Callable[[Jolokia], AnEnd]
+    runtime: ManagedBrokers, topology: Topology, links: Iterable[Link], end: Callable[[Any], AnEnd]
 ) -> dict[str, AnEnd]:
     """Return the current data of each broker at an end of a link.
 
@@ -151,7 +150,7 @@ def _ends(
     for broker in _at_ends(links):
         alone = len(pair_members(topology, broker)) == 1
         member = broker if alone else serving(runtime, topology, broker, ANSWER_TIMEOUT_S) or broker
-        with closing(Jolokia(runtime.management(member), ANSWER_TIMEOUT_S)) as agent:
+        with agent_at(topology, runtime.management(member), ANSWER_TIMEOUT_S) as agent:
             ends[broker] = end(agent)
     return ends
 

@@ -1,12 +1,11 @@
 """Lists the queues at both ends of each mirror, so that a run shows which queues the mirror created and removed."""
 
 from collections.abc import Collection, Mapping
-from contextlib import closing
 
 from records.tables.schemas import CANARY_PREFIX
-from topologies.management.contract import ManagedBrokers, management_of
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.contract import ManagedBrokers, agent_at, management_of
 from topologies.model.link import Link
+from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
 
 TIMEOUT_S = 3.0
@@ -52,7 +51,7 @@ def _queues(runtime: ManagedBrokers, topology: Topology, broker: str) -> dict[st
     list_queues = management_of(topology).list_queues
     assert list_queues is not None, "a product with mirrors lists queues"
     try:
-        with closing(Jolokia(runtime.management(broker), TIMEOUT_S)) as agent:
+        with agent_at(topology, runtime.management(broker), TIMEOUT_S) as agent:
             found = list_queues(agent)
     except ManagementFailed:
         return None

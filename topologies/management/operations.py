@@ -5,11 +5,10 @@ It needs no runtime, only the management address of each broker.
 
 import time
 from collections.abc import Callable
-from contextlib import closing
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from topologies.management.contract import ManagedBrokers, StoreLimit, management_of
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.contract import ManagedBrokers, agent_at, management_of
+from topologies.model.management import ManagementFailed, StoreLimit
 from topologies.model.topology import Topology
 
 DISCONNECT_TIMEOUT_S = 10.0
@@ -35,7 +34,7 @@ class ManagedOperations:
         """
         queries = management_of(self._topology).queries(self._topology, broker)
         try:
-            with closing(Jolokia(self._brokers.management(broker))) as agent:
+            with agent_at(self._topology, self._brokers.management(broker)) as agent:
                 connections = queries.connected(agent)
                 queries.disconnect(agent, connections)
                 end_s = time.monotonic() + DISCONNECT_TIMEOUT_S
@@ -66,19 +65,19 @@ class ManagedOperations:
         limit_bytes = self._store_limits_bytes.pop(broker)
         self._with_store_limit(broker, lambda limit, agent: limit.restore(agent, limit_bytes))
 
-    def _ask_opener(self, link_name: str, operation: Callable[[Jolokia, str], None]) -> None:
+    def _ask_opener(self, link_name: str, operation: Callable[[Any, str], None]) -> None:
         link = next(link for link in self._topology.links if link.name == link_name)
         try:
-            with closing(Jolokia(self._brokers.management(link.opened_by.name))) as agent:
+            with agent_at(self._topology, self._brokers.management(link.opened_by.name)) as agent:
                 operation(agent, link.connector)
         except ManagementFailed as error:
             raise ManagementFailed(f"link {link_name!r}: {error}") from error
 
-    def _with_store_limit(self, broker: str, change: Callable[[StoreLimit, Jolokia], AnAnswer]) -> AnAnswer:
+    def _with_store_limit(self, broker: str, change: Callable[[StoreLimit[Any], Any], AnAnswer]) -> AnAnswer:
         if (limit := management_of(self._topology).store_limit) is None:
             raise ManagementFailed(f"broker {broker!r} cannot change its store limit while it runs")
         try:
-            with closing(Jolokia(self._brokers.management(broker))) as agent:
+            with agent_at(self._topology, self._brokers.management(broker)) as agent:
                 return change(limit, agent)
         except ManagementFailed as error:
             raise ManagementFailed(f"the store limit of broker {broker!r} was not changed: {error}") from error

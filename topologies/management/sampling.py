@@ -10,14 +10,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import psutil
 
 from records.units import NS_PER_S
-from topologies.management.contract import Bridge, BrokerQueries, Figures, ManagedBrokers, queries_by_broker
+from topologies.management.contract import ManagedBrokers, management_of, queries_by_broker
 from topologies.management.core_waits import PAUSE_S, CoreWaits
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.model.management import Bridge, BrokerQueries, Figures, ManagementFailed
 from topologies.model.topology import Topology
 
 PERIOD_S = 1.0
@@ -54,7 +54,7 @@ class SampleSink(Protocol):
     def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None: ...
 
 
-def sample(agent: Jolokia, queries: BrokerQueries, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
+def sample(agent: Any, queries: BrokerQueries[Any], clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
     """Return a broker's rows, timed half-way between request and answer. Raises ManagementFailed."""
     asked_ns = clock()
     figures = queries.figures(agent)
@@ -125,7 +125,7 @@ class Sampler:
         """Prepare the samples of all brokers. ``process``: the load generator's name in the rows."""
         self._runtime, self._sink, self._process, self._period_s = runtime, sink, process, period_s
         self._brokers = [broker.name for broker in topology.brokers]
-        self._queries = queries_by_broker(topology)
+        self._queries, self._connect = queries_by_broker(topology), management_of(topology).connect
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self._waits: dict[int, CoreWaits] = {}
@@ -134,7 +134,7 @@ class Sampler:
 
     def follow(self, topology: Topology) -> None:
         """Query the brokers as a topology with changed settings needs it, from the next sample on."""
-        self._queries = queries_by_broker(topology)
+        self._queries, self._connect = queries_by_broker(topology), management_of(topology).connect
 
     def start(self) -> None:
         loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
@@ -155,13 +155,13 @@ class Sampler:
 
     def _watch(self, broker: str, share: float) -> None:
         try:
-            agent = Jolokia(self._runtime.management(broker), ANSWER_TIMEOUT_S)
+            agent = self._connect(self._runtime.management(broker), ANSWER_TIMEOUT_S)
         except ManagementFailed:  # it has no agent
             return
         self._every_period(lambda: self._sample_broker(agent), share)
         agent.close()
 
-    def _sample_broker(self, agent: Jolokia) -> None:
+    def _sample_broker(self, agent: Any) -> None:
         try:
             self._record(sample(agent, self._queries[agent.broker]))
         except ManagementFailed:

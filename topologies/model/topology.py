@@ -7,14 +7,25 @@ are in its `BrokerProduct`.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Generic
 
 from records.loads.routes import Route
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
 from topologies.model.deliveries import ClientDestination
+from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.launch import Executables, ProductCompose, ProductLaunch
 from topologies.model.link import Link
+from topologies.model.management import (
+    AgentT,
+    BrokerQueries,
+    DurableSubscription,
+    LinkLog,
+    QueuedMessage,
+    QueueUsers,
+    StoreLimit,
+)
 from topologies.model.paths import Path, shortest_paths
 from topologies.model.proxied_links import impairment_problems
 from topologies.model.site import Site
@@ -25,6 +36,44 @@ MOST_BROKERS, MOST_LINKS = 200, 2_000
 """Larger than any network that a machine can run, and small enough to validate within a few seconds."""
 Rule = Callable[[Sequence[AnyBroker], Sequence[Link]], Iterator[str]]
 """(brokers, links) -> one sentence per violation."""
+
+
+@dataclass(frozen=True)
+class ProductManagement(Generic[AgentT]):
+    """How to manage the brokers of a product.
+
+    ``connect``: opens the agent at an endpoint; its requests time out after the given seconds.
+
+    ``queries``: the queries to a broker of a topology, by its name. ``link_end``: a broker's data on its link ends.
+    ``missing``: one sentence per missing proof of a link, from the ends of all queried brokers. ``start_link`` and
+    ``stop_link`` start and stop the opener of a link, by the link's name and the opener's agent. ``link_log``: how to
+    read its log; None if unknown.
+
+    If clients cannot browse, queues are browsed another way: by management with ``browse``, which returns every message
+    on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose clients can browse, but not with this
+    product. ``backlogs_on_queues``: messages that wait for a durable subscription are on a queue, where they are
+    counted and browsed. ``durable_subscriptions``: a broker's durable subscriptions; None if they are queues.
+    ``remove_subscription``: removes one, with its messages. ``store_limit``: None if a running broker's limit cannot be
+    changed. ``queue_users``: the consumers of queues. ``list_queues``: all queues of a broker, including internal ones,
+    with their messages; None for a product without mirrors.
+    """
+
+    connect: Callable[[ManagementEndpoint, float], AgentT]
+    queries: Callable[["Topology", str], BrokerQueries[AgentT]]
+    link_end: Callable[[AgentT], Any]
+    missing: Callable[[Link, Mapping[str, Any]], tuple[str, ...]]
+    start_link: Callable[[AgentT, str], None]
+    stop_link: Callable[[AgentT, str], None]
+    link_log: LinkLog | None = None
+    browse: Callable[[AgentT, str], list[QueuedMessage]] | None = None
+    browse_by: str = ""
+    unbrowsable: frozenset[str] = frozenset()
+    backlogs_on_queues: bool = False
+    durable_subscriptions: Callable[[AgentT], list[DurableSubscription]] | None = None
+    remove_subscription: Callable[[AgentT, DurableSubscription], None] | None = None
+    store_limit: StoreLimit[AgentT] | None = None
+    queue_users: QueueUsers[AgentT] | None = None
+    list_queues: Callable[[AgentT], dict[str, int]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +96,7 @@ class BrokerProduct:
     * launch: ``launch``, ``executables`` and ``compose``; ``why_no_container`` explains why a broker cannot run in a
       container ('' if it can), ``in_container`` is the broker with the addresses that it announces to clients there.
       ``for_topics`` is the broker without settings that break messages with several subscribers.
-    * manage and prove: ``management`` is a `topologies.management.contract.ProductManagement`.
+    * manage and prove: ``management``.
     """
 
     name: str
@@ -72,7 +121,7 @@ class BrokerProduct:
     launch: ProductLaunch
     executables: Executables
     compose: ProductCompose
-    management: object = field(repr=False)
+    management: ProductManagement[Any] = field(repr=False)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import Generic
 
 from records.errors import UserError, explained
 from records.store.rundir import RunDirectory
-from topologies.management.jolokia import ManagementFailed
 from topologies.management.operations import ManagedOperations
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.model.launch import LOOPBACK
+from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
 from topologies.runtimes import startup
 from topologies.runtimes.capabilities import Capability, why_not

@@ -7,10 +7,9 @@ start is in its log.
 import re
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 
-from topologies.management.contract import ManagedBrokers, queries_of, serving
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.contract import ManagedBrokers, agent_at, queries_of, serving
+from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import LOG_TAIL_LINES
 
@@ -30,7 +29,7 @@ def state(runtime: ManagedBrokers, topology: Topology, broker: str, log: Sequenc
     except ManagementFailed:
         return SERVES if topology.product.launch.says_it_listens(log) else ""
     queries = queries_of(topology, broker)
-    with closing(Jolokia(endpoint, ASK_TIMEOUT_S)) as agent:
+    with agent_at(topology, endpoint, ASK_TIMEOUT_S) as agent:
         try:
             if queries.stands_by(agent):
                 return STANDS_BY if serving(runtime, topology, broker, ASK_TIMEOUT_S) else ""

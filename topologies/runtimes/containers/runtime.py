@@ -10,7 +10,7 @@ import logging
 import re
 import secrets
 from collections.abc import Collection, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,12 @@ from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
 from records.store.rundir import RunDirectory
-from topologies.management.contract import queries_of
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.contract import agent_at, queries_of
 from topologies.model import site as names
 from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials, ManagementEndpoint
 from topologies.model.launch import LOOPBACK, BrokerFolders, Launch, ProductLaunch, Stores, agent_properties, properties
+from topologies.model.management import ManagementFailed
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import why_no_containers
@@ -315,7 +315,7 @@ class ContainerRuntime(ManagedRuntime[BrokerContainer]):
 
     def _read_versions(self, broker: str) -> dict[str, str]:
         """Return the versions in the image, as the broker reports them."""
-        with closing(Jolokia(self.management(broker), ASK_TIMEOUT_S)) as agent, suppress(ManagementFailed):
+        with agent_at(self._topology, self.management(broker), ASK_TIMEOUT_S) as agent, suppress(ManagementFailed):
             version = queries_of(self._topology, broker).version(agent)
             java = str(agent.read("java.lang:type=Runtime", "VmVersion")["VmVersion"])
             return {self._topology.product.launch.name: version, "java": java, "java-source": "image"}

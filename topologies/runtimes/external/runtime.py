@@ -6,14 +6,13 @@ available. Without a management address there are no management figures either.
 
 import socket
 from collections.abc import Collection
-from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from topologies.management.contract import queries_of
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.contract import agent_at, queries_of
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import Progress, RuntimeFailed
@@ -138,7 +137,7 @@ class ExternalRuntime:
     def _identify(self, broker: str) -> None:
         """Check that the broker behind the management address has the name that is used for its MBeans."""
         try:
-            with closing(Jolokia(self.management(broker), CONNECT_TIMEOUT_S)) as agent:
+            with agent_at(self._topology, self.management(broker), CONNECT_TIMEOUT_S) as agent:
                 queries = queries_of(self._topology, broker)
                 names = queries.names(agent)
                 if agent.calls_itself in names:
