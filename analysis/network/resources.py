@@ -26,6 +26,8 @@ COUNTERS = (
     "advisory_count",
 )
 EDGE_NS = 2 * NS_PER_S
+BROKER, BRIDGE = "broker", "bridge"
+"""Kinds of samples; BRIDGE also names the place of messages that wait in a bridge."""
 FIGURE = ["broker", "kind", "object", "metric"]
 _DIRECTION = ["from_broker", "to_broker"]
 _LINK = [*_DIRECTION, "connector"]
@@ -64,9 +66,20 @@ def _spread(grown: pl.DataFrame) -> pl.DataFrame:
     return spread.select(pl.col("each").alias("second"), *FIGURE, (share + remainder).alias("value"))
 
 
-def growth_of_counters(samples: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per counter of FIGURE: growth between its first and last sample, including restarts."""
-    grown = samples.filter(pl.col("metric").is_in(COUNTERS)).sort("at_ns").with_columns(_growth())
+def _growth_of_bridges(samples: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per bridge's counter of FIGURE: growth from its first to its last sample, including restarts.
+
+    The counters of a bridge that came up after its broker's first sample began at 0, so its first value counts too.
+    """
+    first_samples = samples.filter(pl.col("kind") == BROKER).group_by("broker").agg(pl.min("at_ns").alias("began_ns"))
+    of_bridges = samples.filter((pl.col("kind") == BRIDGE) & pl.col("metric").is_in(COUNTERS))
+    came_up_later = pl.col("at_ns") > pl.col("began_ns")
+    grown = (
+        of_bridges.join(first_samples, "broker", how="left")
+        .sort("at_ns")
+        .with_columns(_growth())
+        .with_columns(pl.coalesce("growth", pl.when(came_up_later).then("value")).alias("growth"))
+    )
     return grown.group_by(FIGURE).agg(pl.sum("growth"))
 
 
@@ -136,10 +149,10 @@ def _uncovered_ns(timeline: Timeline) -> pl.Expr:
 
 def links(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
     """Return rows of LINKS. A bridge's object is ``connector|remote broker``."""
-    of_bridges = samples.filter((pl.col("kind") == "bridge") & pl.col("metric").is_in(COUNTERS))
+    of_bridges = samples.filter((pl.col("kind") == BRIDGE) & pl.col("metric").is_in(COUNTERS))
     in_load = growth_in_load(of_bridges, timeline)
     bridges = (
-        growth_of_counters(of_bridges)
+        _growth_of_bridges(samples)
         .join(in_load, FIGURE, how="left")
         .select(
             "metric",
@@ -184,14 +197,14 @@ def _growth() -> pl.Expr:
     return pl.when(value < before).then(value).otherwise(value - before).alias("growth")
 
 
-LINK_QUEUE, QUEUES, BRIDGE = "link queue", "queues", "bridge"
+LINK_QUEUE, QUEUES = "link queue", "queues"
 _END = ["broker", "object"]
 
 
 def link_backlog(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
     """Return rows of LINK_BACKLOG: the last sample of each second. A bridge's object is ``connector|remote broker``."""
     metric = pl.col("metric")
-    at_once = samples.filter(pl.col("kind") == "bridge").group_by(*_END, "at_ns")
+    at_once = samples.filter(pl.col("kind") == BRIDGE).group_by(*_END, "at_ns")
     sampled = at_once.agg(
         pl.col("value").filter(metric == name).max().alias(name) for name in ("backlog", "queue_backlog", "unconfirmed")
     )

@@ -152,6 +152,14 @@ def test_a_bridge_carried_what_it_forwarded_between_its_first_and_last_sample() 
     same(carried(samples), expected_links([("a", "b", "mesh-link", 6)]))
 
 
+def test_a_bridge_that_came_up_after_the_first_sample_of_its_broker_began_at_0() -> None:
+    """The broker ``b`` already ran, with its bridge, when the samples began."""
+    began = [sample("connections", 0, at=MS, kind="broker", broker=broker, object="") for broker in ("a", "b")]
+    counted = [("a", 4, 2), ("a", 6, 3), ("b", 4, 1), ("b", 6, 2)]
+    samples = [bridge(broker, "dequeue_count", value, at * MS, "z") for broker, value, at in counted]
+    same(carried([*began, *samples]), expected_links([("a", "z", "mesh-link", 6), ("b", "z", "mesh-link", 2)]))
+
+
 def test_the_far_bridge_or_else_the_near_one_counts_returned_messages() -> None:
     """Both bridges of a duplex link can count the messages that it brought back."""
     samples = [
