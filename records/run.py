@@ -144,6 +144,12 @@ class LinkInfo:
         """Whether messages only come from ``to`` to the broker that opened the link."""
         return self.kind == RECEIVERS
 
+    @property
+    def directions(self) -> tuple[tuple[str, str], ...]:
+        """(sender, receiver) of each way that messages go."""
+        there, back = (self.opened_by, self.to), (self.to, self.opened_by)
+        return (there, back) if self.duplex else (back,) if self.pulls else (there,)
+
 
 @dataclass(frozen=True)
 class GroupInfo:

@@ -66,21 +66,34 @@ def _spread(grown: pl.DataFrame) -> pl.DataFrame:
     return spread.select(pl.col("each").alias("second"), *FIGURE, (share + remainder).alias("value"))
 
 
-def _growth_of_bridges(samples: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per bridge's counter of FIGURE: growth from its first to its last sample, including restarts.
-
-    The counters of a bridge that came up after its broker's first sample began at 0, so its first value counts too.
-    """
-    first_samples = samples.filter(pl.col("kind") == BROKER).group_by("broker").agg(pl.min("at_ns").alias("began_ns"))
-    of_bridges = samples.filter((pl.col("kind") == BRIDGE) & pl.col("metric").is_in(COUNTERS))
-    came_up_later = pl.col("at_ns") > pl.col("began_ns")
-    grown = (
-        of_bridges.join(first_samples, "broker", how="left")
-        .sort("at_ns")
-        .with_columns(_growth())
-        .with_columns(pl.coalesce("growth", pl.when(came_up_later).then("value")).alias("growth"))
-    )
+def growth_of_counters(counters: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per counter of FIGURE: growth between its first and last sample, including restarts."""
+    grown = counters.sort("at_ns").with_columns(_growth())
     return grown.group_by(FIGURE).agg(pl.sum("growth"))
+
+
+def _counters_of_bridges(samples: pl.DataFrame) -> pl.DataFrame:
+    """Return the samples of bridges' counters.
+
+    A bridge that came up after a sample of its broker has a value of 0 at the time of that sample.
+    """
+    of_bridges = samples.filter((pl.col("kind") == BRIDGE) & pl.col("metric").is_in(COUNTERS))
+    samples_of_brokers = samples.filter(pl.col("kind") == BROKER).select("broker", "at_ns").unique()
+    beginnings = (
+        of_bridges.group_by(FIGURE)
+        .agg(pl.min("at_ns"))
+        .sort("at_ns")
+        .join_asof(
+            samples_of_brokers.with_columns(pl.col("at_ns").alias("before_ns")).sort("at_ns"),
+            on="at_ns",
+            by="broker",
+            allow_exact_matches=False,
+            check_sortedness=False,
+        )
+        .filter(pl.col("before_ns").is_not_null())
+        .select(*FIGURE, pl.col("before_ns").alias("at_ns"), pl.lit(0, pl.Int64).alias("value"))
+    )
+    return pl.concat([of_bridges, beginnings.select(of_bridges.columns)])
 
 
 def growth_in_load(counters: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
@@ -149,10 +162,10 @@ def _uncovered_ns(timeline: Timeline) -> pl.Expr:
 
 def links(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
     """Return rows of LINKS. A bridge's object is ``connector|remote broker``."""
-    of_bridges = samples.filter((pl.col("kind") == BRIDGE) & pl.col("metric").is_in(COUNTERS))
+    of_bridges = _counters_of_bridges(samples)
     in_load = growth_in_load(of_bridges, timeline)
     bridges = (
-        _growth_of_bridges(samples)
+        growth_of_counters(of_bridges)
         .join(in_load, FIGURE, how="left")
         .select(
             "metric",

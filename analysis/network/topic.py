@@ -53,14 +53,24 @@ def _crossings(part: Part) -> pl.DataFrame:
 
 
 def link_traffic(rows: pl.DataFrame, links: Iterable[LinkInfo], load_s: float | None) -> LinkTraffic:
-    """Return the totals of all links. ``rows``: rows of LINKS. The way back over a one-way link is left out."""
-    one_way = {(link.to, link.opened_by) for link in links if not link.duplex and not link.pulls}
-    ways = {way for link in links for way in _ways(link)}
-    absent = pl.DataFrame(sorted(one_way - ways), schema=dict.fromkeys(ENDS, pl.String), orient="row")
-    rows = rows.join(absent, on=ENDS, how="anti")
+    """Return the totals of all links; None if a direction of a link has no counters.
+
+    ``rows``: rows of LINKS. The rows for the way back over one-way links are left out.
+    """
+    links = [*links]
+    known = {direction for link in links for direction in link.directions}
+    ways_back = {(link.name, way_back) for link in links for way_back in _ways_back(link)}
+    names, absent = {link.name for link in links}, {way_back for _, way_back in ways_back} - known
+    of_links = [
+        direction not in absent if connector not in names else (connector, direction) not in ways_back
+        for *ends, connector in rows.select(*ENDS, "connector").rows()
+        for direction in [tuple(ends)]
+    ]
+    rows = rows.filter(pl.Series(of_links, dtype=pl.Boolean))
+    complete = known <= {*rows.select(ENDS).rows()}
 
     def total(column: str) -> int | None:
-        return None if rows.is_empty() or rows[column].has_nulls() else int(rows[column].sum())
+        return None if not complete or rows.is_empty() or rows[column].has_nulls() else int(rows[column].sum())
 
     def rate(column: str) -> float | None:
         count = total(column)
@@ -73,9 +83,9 @@ def link_traffic(rows: pl.DataFrame, links: Iterable[LinkInfo], load_s: float | 
     )
 
 
-def _ways(link: LinkInfo) -> tuple[tuple[str, str], ...]:
-    there, back = (link.opened_by, link.to), (link.to, link.opened_by)
-    return (there, back) if link.duplex else (back,) if link.pulls else (there,)
+def _ways_back(link: LinkInfo) -> set[tuple[str, str]]:
+    """Return the directions of a one-way link in which no messages go."""
+    return {(receiver, sender) for sender, receiver in link.directions} - {*link.directions}
 
 
 def _by_region(part: Part, regions: Mapping[str, str]) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """Draws the network as an SVG, with the message rate of each link and the number of clients of each broker."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from math import hypot, sqrt
@@ -95,8 +95,9 @@ def network(run: RunInfo, links: pa.Table, connections: pa.Table, load_s: float)
     """Return the network with its figures from the run."""
     carried = forwarded_by_connector(links)
     nodes = tuple(Node(b.name, b.region, b.standby_of, clients_at(b.name, connections, load_s)) for b in run.brokers)
-    shared = Counter(direction for link in run.links for direction in _directions(link))
-    return NetworkDrawing(nodes, tuple(_edge(link, shared, carried, load_s) for link in run.links))
+    names = {link.name for link in run.links}
+    shared = Counter(direction for link in run.links for direction in link.directions)
+    return NetworkDrawing(nodes, tuple(_edge(link, shared, names, carried, load_s) for link in run.links))
 
 
 def forwarded_by_connector(links: pa.Table) -> Carried:
@@ -108,23 +109,22 @@ def forwarded_by_connector(links: pa.Table) -> Carried:
     }
 
 
-def _directions(link: LinkInfo) -> tuple[Direction, ...]:
-    there, back = (link.opened_by, link.to), (link.to, link.opened_by)
-    return (there, back) if link.duplex else (back,) if link.pulls else (there,)
+def _edge(
+    link: LinkInfo, shared: Mapping[Direction, int], names: Collection[str], carried: Carried, load_s: float
+) -> Edge:
+    """Return a link with its flows. ``shared``: the number of links with each direction. ``names``: of all links.
 
-
-def _edge(link: LinkInfo, shared: Mapping[Direction, int], carried: Carried, load_s: float) -> Edge:
-    """Return a link with its flows. ``shared``: the number of links with each direction.
-
-    A link that alone has a direction gets all traffic of this direction, under any connector name.
+    A link that alone has a direction gets all traffic of this direction, except that of connectors of other links.
     """
     flows = []
-    for direction in _directions(link):
+    for direction in link.directions:
         count_by_connector = {
             connector: count for (*ends, connector), count in carried.items() if (*ends,) == direction
         }
         counts = [
-            count for connector, count in count_by_connector.items() if shared[direction] == 1 or connector == link.name
+            count
+            for connector, count in count_by_connector.items()
+            if connector == link.name or (shared[direction] == 1 and connector not in names)
         ]
         flows.append(_flow(direction, counts, load_s))
     return Edge(link, tuple(flows))

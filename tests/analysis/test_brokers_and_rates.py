@@ -242,6 +242,44 @@ def test_advisories_are_counted_at_the_receiving_end_of_a_link() -> None:
     assert {*link_traffic(traffic[:0], (), load_s=10).values()} == {None}
 
 
+def test_what_a_bridge_carried_before_its_first_sample_in_the_load_is_in_the_load() -> None:
+    """The load lasts from 1 to 11 s. The bridge came up between the samples of its broker at 4 and at 6 s."""
+    of_broker = [sample("connections", 0, at=at_ms, kind="broker", object="") for at_ms in (2_000, 4_000, 6_000)]
+    samples = [
+        *of_broker,
+        bridge("a", "dequeue_count", 4_000, 6_000, "z"),
+        bridge("a", "dequeue_count", 4_100, 9_000, "z"),
+    ]
+    (row,) = links(frame("samples", samples), TIMELINE).to_dicts()
+    assert row["forwarded"] == 4_100
+    assert row["forwarded_in_load"] >= 4_100
+
+
+def test_of_two_opposite_one_way_links_each_has_its_own_traffic() -> None:
+    """Each bridge also counts what it received: nothing, and no advisories."""
+    counts = {("a", "b", "dequeue_count"): 9, ("b", "a", "dequeue_count"): 5, ("a", "b", "advisory_count"): 2}
+    counts |= {("b", "a", "advisory_count"): 3, ("a", "b", "received_count"): 0, ("b", "a", "received_count"): 0}
+    samples = [
+        sample(metric, value * end, at=1_000 + 10_000 * end, kind="bridge", broker=here, object=f"{connector}|{remote}")
+        for (here, remote, metric), value in counts.items()
+        for end in (0, 1)
+        for connector in [f"{remote}-to-{here}" if metric == "advisory_count" else f"{here}-to-{remote}"]
+    ]
+    both = LinkInfo("a-to-b", "a", "b", duplex=False), LinkInfo("b-to-a", "b", "a", duplex=False)
+    traffic = links(frame("samples", samples), TIMELINE)
+    assert link_traffic(traffic, both, load_s=10) == {
+        **{"messages_per_s": 1.4, "advisories_per_s": 0.5, "advisories": 5}
+    }
+
+
+def test_the_traffic_of_all_links_is_unknown_if_a_direction_was_not_sampled() -> None:
+    samples = [bridge("a", "dequeue_count", 9 * end, 1_000 + 10_000 * end, "b") for end in (0, 1)]
+    both = LinkInfo("mesh-link", "a", "b", duplex=False), LinkInfo("b-to-a", "b", "a", duplex=False)
+    traffic = links(frame("samples", samples), TIMELINE)
+    assert link_traffic(traffic, both[:1], load_s=9)["messages_per_s"] == 1
+    assert link_traffic(traffic, both, load_s=9)["messages_per_s"] is None
+
+
 def carried(samples: list[dict[str, object]]) -> pl.DataFrame:
     """Return links with their traffic in the whole run."""
     return links(frame("samples", samples), TIMELINE).select("from_broker", "to_broker", "connector", "forwarded")
