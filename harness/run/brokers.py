@@ -37,7 +37,7 @@ from harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
 from topologies.management.contract import agent_at, management_of
-from topologies.management.link_logs import attempt_sentences, give_up_lines, give_up_sentences
+from topologies.management.link_logs import attempt_sentences, gave_up, give_up_sentences
 from topologies.management.link_traffic import whole_run_rows
 from topologies.management.link_users import sentences, states, up_against_login
 from topologies.management.mirrored_queues import MirroredQueues, mirrored_queues, queue_names
@@ -368,7 +368,7 @@ class BrokerEnvironment:
         uncertain = sentences(self.runtime, self.topology, self._uncertain_states)
         brokers = (self.runtime, self.topology)
         unix_ns = time.time_ns() - time.perf_counter_ns() + (load_began_ns or 0)
-        given_up = give_up_lines(*brokers, self.topology.links)
+        given_up = gave_up(*brokers, self.topology.links)
         attempts = [] if load_began_ns is None else attempt_sentences(*brokers, unix_ns, given_up)
         return [*uncertain, *give_up_sentences(*brokers), *attempts, *self._mirror_notes]
 

@@ -175,10 +175,23 @@ class GaveUpRuntime(UnreachableRuntime):
         return path
 
 
+class ConnectedAgainRuntime(GaveUpRuntime):
+    def log_path(self, broker: str) -> Path:
+        path = super().log_path(broker)
+        again = (
+            "AMQ111003: \n*****\nConnected on Server AMQP Connection source-to-sink on 127.0.0.1:16006 after 0 retries"
+        )
+        path.write_text(
+            f"{path.read_text()}2026-11-28T17:10:10.690Z INFO  logger [Thread-3 (activemq-source)] {again}\n"
+        )
+        return path
+
+
 def test_a_link_that_gave_up_is_named_with_its_attempts(tmp_path: Path) -> None:
     topology = build("senders(reconnect_attempts=2)")
     logged = "Could not re-establish AMQP Server Connection source-to-sink on 127.0.0.1:16006 after 2 retries"
     assert give_up_lines(GaveUpRuntime(tmp_path), topology, topology.links) == {"source-to-sink": logged}
+    assert give_up_lines(ConnectedAgainRuntime(tmp_path), topology, topology.links) == {}
     assert give_up_lines(UnreachableRuntime(tmp_path), topology, topology.links) == {}
     with pytest.raises(LinksNotProven) as failed:
         prove_links(GaveUpRuntime(tmp_path), topology, timeout_s=0)

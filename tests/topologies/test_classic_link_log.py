@@ -2,8 +2,8 @@
 
 from tests.topologies.samples import site_of
 from topologies.catalogue.lookup import build
-from topologies.classic.link_log import attempts, called_addresses, give_up_pattern
-from topologies.model.management import LinkAttempt
+from topologies.classic.link_log import attempts, called_addresses, connected_pattern, give_up_pattern
+from topologies.model.management import LinkAttempt, Outcome
 from topologies.runtimes.prepared import render
 
 CALLED = "127.0.0.1:18652"
@@ -37,8 +37,8 @@ org.apache.activemq.transport.TransportDisposedIOException: Disposed due to prio
 def test_each_attempt_has_its_time_and_its_result() -> None:
     first_ns = 1_795_913_158_954_000_000
     assert attempts(LOG, [CALLED]) == [
-        LinkAttempt(first_ns, "connected"),
-        LinkAttempt(first_ns + 14_501_000_000, "Connection refused"),
+        LinkAttempt(first_ns, "connected", Outcome.CONNECTED),
+        LinkAttempt(first_ns + 14_501_000_000, "Connection refused", Outcome.FAILED),
         LinkAttempt(first_ns + 15_507_000_000),
     ]
 
@@ -53,6 +53,7 @@ def test_attempts_of_the_failover_transport_are_found_too() -> None:
     failed, again = attempts(log.splitlines(), [CALLED])
     assert failed.result == "no broker could be reached"
     assert again.result == "its failover transport connected again, below the bridge"
+    assert (failed.outcome, again.outcome) == (Outcome.FAILED, Outcome.CONNECTED)
     assert again.at_ns - failed.at_ns == 14_219_000_000
 
 
@@ -60,6 +61,7 @@ def test_other_addresses_and_longer_ports_are_not_meant() -> None:
     for other in (["127.0.0.1:1865"], ["127.0.0.1:8652"], ["127.0.0.2:18652"], []):
         assert attempts(LOG, other) == []
         assert not give_up_pattern("any", other).search("\n".join(LOG))
+        assert not connected_pattern("any", other).search("\n".join(LOG))
 
 
 def test_the_last_attempt_is_the_one_after_which_the_agent_gave_up() -> None:

@@ -25,6 +25,7 @@ from topologies.model.topology import Topology
 DOMAIN = "org.apache.activemq.artemis"
 CLUSTER_QUEUE = "$.artemis.internal.sf."  # followed by the cluster's name, a dot and the other member's node id
 MIRROR_QUEUE = "$ACTIVEMQ_ARTEMIS_MIRROR_"  # followed by the link's name
+BROKER_STARTS = re.compile("AMQ221000: ")
 MOST_LISTED = 100_000
 QUEUE_FIGURES = {
     "depth": "MessageCount",
@@ -244,6 +245,11 @@ def list_queues(agent: Jolokia) -> dict[str, int]:
 def give_up_pattern(link: str) -> re.Pattern[str]:
     """Return a pattern for AMQ111001, which names the connection in the third line of its log entry."""
     return re.compile(rf"Could not re-establish AMQP Server Connection {re.escape(link)} on \S+ after \d+ retries")
+
+
+def connected_pattern(link: str) -> re.Pattern[str]:
+    """Return a pattern for AMQ111003, the log entry that the connection is up."""
+    return re.compile(rf"Connected on Server AMQP Connection {re.escape(link)} on \S+ after \d+ retries")
 
 
 def stop_connection(agent: Jolokia, link: str) -> None:

@@ -12,12 +12,13 @@ from datetime import datetime
 from lxml import etree
 
 from topologies.classic.render.broker_xml import ACTIVEMQ_XML
-from topologies.model.management import LinkAttempt
+from topologies.model.management import LinkAttempt, Outcome
 from topologies.render.xml import ACTIVEMQ
 
 NEVER = re.compile("(?!)")
 CALLED = re.compile(r"//([^/?,)&]+:\d+)")
 LINE = re.compile(r"(\d{4}-\d\d-\d\dT\S+) +[A-Z]+ +\S+ \[.*?\] (.*)")
+BROKER_STARTS = re.compile("Loading message broker from: ")
 BEGINS = "Establishing network connection from "
 FAILS = re.compile(r"Could not (?:start network bridge between: .* due to|connect to remote URI: \S+): (.+)")
 TRANSPORT_FAILS = re.compile(r"Failed to connect to \[.*\] after: \d+ attempt\(s\)(?: with (.+), continuing to retry)?")
@@ -45,6 +46,13 @@ def give_up_pattern(link: str, addresses: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"{what}\[[^\]\n]*{_any(addresses)}[^\]\n]*\]")
 
 
+def connected_pattern(link: str, addresses: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern for the line that a bridge to one of the addresses is up."""
+    if not addresses:
+        return NEVER
+    return re.compile(rf"Network connection between [^\n]*{_any(addresses)}[^\n]* has been established")
+
+
 def attempts(log: Sequence[str], addresses: Sequence[str]) -> list[LinkAttempt]:
     """Return the attempts to connect to the addresses, in the order of the log. Pure."""
     found: list[LinkAttempt] = []
@@ -52,20 +60,21 @@ def attempts(log: Sequence[str], addresses: Sequence[str]) -> list[LinkAttempt]:
         if message.startswith(BEGINS):
             found.append(LinkAttempt(at_ns))
         elif message.startswith(RECONNECTED):
-            found.append(LinkAttempt(at_ns, "its failover transport connected again, below the bridge"))
-        elif found and not found[-1].result:
-            found[-1] = LinkAttempt(found[-1].at_ns, _result(message))
+            result = "its failover transport connected again, below the bridge"
+            found.append(LinkAttempt(at_ns, result, Outcome.CONNECTED))
+        elif found and found[-1].outcome is Outcome.UNKNOWN:
+            found[-1] = LinkAttempt(found[-1].at_ns, *_result(message))
     return found
 
 
-def _result(message: str) -> str:
+def _result(message: str) -> tuple[str, Outcome]:
     if CONNECTED.match(message):
-        return "connected"
+        return "connected", Outcome.CONNECTED
     if failed := TRANSPORT_FAILS.match(message):
-        return failed[1] or "no broker could be reached"
+        return failed[1] or "no broker could be reached", Outcome.FAILED
     if ended := FAILS.match(message) or LOST.match(message):
-        return ended[1].rpartition("Exception: ")[2].strip()
-    return ""
+        return ended[1].rpartition("Exception: ")[2].strip(), Outcome.FAILED
+    return "", Outcome.UNKNOWN
 
 
 def _messages(log: Sequence[str], addresses: Sequence[str]) -> Iterator[tuple[int, str]]:

@@ -79,6 +79,8 @@ CLASSIC = BrokerProduct(
         stop_link=management.stop_connector,
         link_log=LinkLog(
             link_log.give_up_pattern,
+            link_log.connected_pattern,
+            link_log.BROKER_STARTS,
             "Raise max_reconnect_attempts or initial_reconnect_delay_ms of the link's discovery, or start the link "
             "during the run with --fault 'start-link(LINK, at=S)'",
             link_log.called_addresses,

@@ -1,6 +1,8 @@
 """Reports what the openers of links logged: when they tried to connect, and links that they no longer try."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 from records.units import NS_PER_S
 from topologies.management.contract import ManagedBrokers, management_of
 from topologies.model.link import Link
-from topologies.model.management import LinkAttempt
+from topologies.model.management import LinkAttempt, Outcome
 from topologies.model.topology import Topology
 
 LINE_LIMIT = 600  # the reason is at the end, after long thread names
@@ -23,33 +25,67 @@ def log_of(path: Path | None) -> list[str]:
         return []
 
 
-def give_up_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
-    """Return the last log entry in which the opener of a link stops its attempts, by the link's name."""
+@dataclass(frozen=True)
+class GaveUp:
+    """The last log entry in which a link's opener stops its attempts, and whether a later entry ends this state.
+
+    ``link_connected``: a link to the same address; the log may not tell which.
+    """
+
+    line: str
+    link_connected: bool = False
+    broker_started: bool = False
+
+
+def gave_up(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, GaveUp]:
+    """Return the links that gave up, by name, also those that were started again later."""
     if (of_product := management_of(topology).link_log) is None:
         return {}
     text_of = cache(lambda opener: "\n".join(log_of(runtime.log_path(opener))))
-    found = {
-        link.name: of_product.give_up_pattern(link.name, _addresses(runtime, topology, link)).findall(
-            text_of(link.opened_by.name)
-        )
-        for link in links
+    found = {}
+    for link in links:
+        addresses, text = _addresses(runtime, topology, link), text_of(link.opened_by.name)
+        if last := deque(of_product.give_up_pattern(link.name, addresses).finditer(text), maxlen=1):
+            line, end = last[0][0][:LINE_LIMIT], last[0].end()
+            connected = of_product.connected_pattern(link.name, addresses).search(text, end)
+            started = of_product.broker_starts.search(text, end)
+            found[link.name] = GaveUp(line, connected is not None, started is not None)
+    return found
+
+
+def give_up_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, str]:
+    """Return the log entries of links that gave up and were not started again, by the links' names.
+
+    If one of several links to the same address connected later, none of them counts as started again.
+    """
+    links = list(links)
+    by_name = {link.name: link for link in links}
+    return {
+        name: end.line
+        for name, end in gave_up(runtime, topology, links).items()
+        if not end.broker_started and not (end.link_connected and _is_alone(runtime, topology, by_name[name]))
     }
-    return {name: texts[-1][:LINE_LIMIT] for name, texts in found.items() if texts}
 
 
 def give_up_sentences(runtime: ManagedBrokers, topology: Topology) -> Iterator[str]:
     """Yield a sentence per link whose opener gave up; links that the log does not tell apart share one."""
-    given_up = give_up_lines(runtime, topology, topology.links)
     links = {link.name: link for link in topology.links}
-    names_by_line: dict[tuple[str, str], list[str]] = {}
-    for name, line in given_up.items():
-        names_by_line.setdefault((links[name].opened_by.name, line), []).append(name)
-    for (opener, line), names in names_by_line.items():
+    names_by_end: dict[tuple[str, GaveUp], list[str]] = {}
+    for name, end in gave_up(runtime, topology, topology.links).items():
+        names_by_end.setdefault((links[name].opened_by.name, end), []).append(name)
+    for (opener, end), names in names_by_end.items():
         shared = f" (the log does not name which of these {len(names)}: they call one address)" if names[1:] else ""
-        yield (
-            f"link {' or '.join(names)} gave up{shared}: {opener} logged {line!r}; it stays down until the broker "
-            f"restarts, or until --fault 'start-link({names[0]}, at=S)' starts it"
-        )
+        yield f"link {' or '.join(names)} gave up{shared}: {opener} logged {end.line!r}; {_since(end, opener, names)}"
+
+
+def _since(end: GaveUp, opener: str, names: Sequence[str]) -> str:
+    """Return what the log shows after the link gave up, or how to start it."""
+    if end.broker_started:
+        return f"{opener} was started again later"
+    if end.link_connected:
+        return "one of these links connected later" if names[1:] else "it connected again later"
+    faults = " or ".join(f"'start-link({name}, at=S)'" for name in names)
+    return f"it stays down until the broker restarts, or until --fault {faults} starts it"
 
 
 def attempt_sentences(
@@ -88,7 +124,14 @@ def _described(made: Sequence[LinkAttempt], load_began_ns: int) -> str:
 
 def _failed(made: Sequence[LinkAttempt]) -> list[tuple[LinkAttempt, LinkAttempt]]:
     """Return each failed attempt with the attempt after it."""
-    return [(attempt, later) for attempt, later in pairwise(made) if not attempt.connected]
+    return [(attempt, later) for attempt, later in pairwise(made) if attempt.outcome is Outcome.FAILED]
+
+
+def _is_alone(runtime: ManagedBrokers, topology: Topology, link: Link) -> bool:
+    """Return whether the log tells the link from the other links of its opener."""
+    addresses = {*_addresses(runtime, topology, link)}
+    others = (other for other in topology.links if other.opened_by.name == link.opened_by.name and other != link)
+    return all(addresses.isdisjoint(_addresses(runtime, topology, other)) for other in others)
 
 
 def _addresses(runtime: ManagedBrokers, topology: Topology, link: Link) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ and raise ManagementFailed if the broker does not answer.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Generic, Protocol, TypeVar
 
 
@@ -150,16 +151,19 @@ class StoreLimit(Generic[AgentT]):
     percent: Callable[[AgentT], int]
 
 
+class Outcome(Enum):
+    CONNECTED = auto()
+    FAILED = auto()
+    UNKNOWN = auto()
+
+
 @dataclass(frozen=True)
 class LinkAttempt:
     """An attempt of a link's opener to connect: its Unix time, and its result; '' if the log does not have it."""
 
     at_ns: int
     result: str = ""
-
-    @property
-    def connected(self) -> bool:
-        return self.result == "connected"
+    outcome: Outcome = Outcome.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -167,12 +171,16 @@ class LinkLog:
     """What the opener of a link logs about it.
 
     ``give_up_pattern``: a pattern, by the link's name and the addresses that it calls, of the text that the opener logs
-    once it makes no more attempts. ``advice``: how to avoid this. ``addresses``: each ``host:port`` that a link calls,
+    once it makes no more attempts. ``connected_pattern``: the same for the text that it logs once the link is up.
+    ``broker_starts``: a pattern of the text that each start of the broker logs. ``advice``: how to avoid that the
+    opener gives up. ``addresses``: each ``host:port`` that a link calls,
     by the rendered files, its opener and its name; None if the log names links. ``attempts``: the attempts to connect
     to addresses, from the lines of a log; None if the log does not have them.
     """
 
     give_up_pattern: Callable[[str, Sequence[str]], re.Pattern[str]]
+    connected_pattern: Callable[[str, Sequence[str]], re.Pattern[str]]
+    broker_starts: re.Pattern[str]
     advice: str
     addresses: Callable[[Mapping[str, str], str, str], tuple[str, ...]] | None = None
     attempts: Callable[[Sequence[str], Sequence[str]], list[LinkAttempt]] | None = None
