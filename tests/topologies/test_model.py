@@ -107,6 +107,7 @@ BREACHES: dict[str, Callable[[], object]] = {
         (A, B, C), (grouped(A, B), grouped(B, A), grouped(A, C), grouped(C, A), grouped(C, B))
     ),
     "a multicast group with two settings": lambda: topology((A, B, C), (grouped(A, B), grouped(A, C, prefetch_size=1))),
+    "a link with the name of a multicast group": lambda: topology(links=(grouped(A, B), link(A, B, name="default"))),
     "a multicast group without a name": lambda: MulticastDiscovery(group="a b"),
     "a failover with fewer than no attempts": lambda: FailoverDiscovery(max_reconnect_attempts=-2),
     "a back-off of 0": lambda: StaticDiscovery(back_off_multiplier=0),

@@ -97,6 +97,7 @@ def _multicast_groups(links: Sequence[Link]) -> Iterator[str]:
         for link in members:
             yield from _impossible_in_group(link)
         yield from _not_in_group(group, members)
+        yield from _named_as_group(group, members, links)
 
 
 def _impossible_in_group(link: NetworkConnector) -> Iterator[str]:
@@ -127,7 +128,23 @@ def _not_in_group(group: str, members: Sequence[NetworkConnector]) -> Iterator[s
     for opener in first:
         for to in sorted({to for _, to in pairs} - {opener}):
             if (opener, to) not in pairs:
-                yield f"broker {opener!r} opens a link to {to!r}, which it finds in multicast group {group!r}; add it"
+                yield (
+                    f"broker {opener!r} opens a link to {to!r}, which it finds in multicast group {group!r};"
+                    f" add a link from {opener} to {to}, or give one of them another group"
+                )
+
+
+def _named_as_group(group: str, members: Sequence[NetworkConnector], links: Sequence[Link]) -> Iterator[str]:
+    """Yield other links of the same brokers whose connector would have the name of the group's connector."""
+    openers = {link.opened_by.name for link in members}
+    for link in links:
+        if not isinstance(link, NetworkConnector) or link.multicast_group:
+            continue
+        if link.name == group and link.opened_by.name in openers:
+            yield (
+                f"link {link.name!r} of {link.opened_by.name} has the name of multicast group {group!r}, and both would"
+                " be one connector; rename the link"
+            )
 
 
 def _without_end(link: NetworkConnector) -> NetworkConnector:
