@@ -65,7 +65,8 @@ class Messages(TypedDict):
     reordered: Annotated[
         Count,
         of_messages(
-            "First deliveries that arrived after a later message from the same producer to the same consumer.",
+            "First deliveries that arrived after a later message from the same producer to the same consumer. Each "
+            "stay of a durable subscriber counts as another consumer.",
             title="out of order",
         ),
     ]

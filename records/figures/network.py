@@ -9,7 +9,8 @@ class LinkTraffic(TypedDict):
     """Traffic of all links. Null without links, or if a link's counters are not known."""
 
     messages_per_s: Annotated[
-        Positive | None, per_s("Mean rate over the load of messages that crossed links; each link counts.")
+        Positive | None,
+        per_s("Mean rate over the load of messages that crossed links; a message that crosses two links counts twice."),
     ]
     advisories_per_s: Annotated[
         Positive | None,

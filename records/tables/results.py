@@ -138,7 +138,7 @@ PATHS = _table(
     nullable=("hops",),
 )
 
-# The messages that each bridge carried between its first and its last sample, by the bridge's own counters.
+# The messages that each bridge carried, by the bridge's own counters.
 LINKS = _table(
     "links",
     ("from_broker", TEXT, "the sending broker"),
@@ -147,9 +147,9 @@ LINKS = _table(
     (
         "forwarded",
         COUNT,
-        "messages carried between the first and last sample of the bridge, by its own counters (for parallel "
-        "duplex links, the opener counts what came back); includes the canaries that prove the paths, one per"
-        " path",
+        "messages carried from the first to the last sample of the bridge, by its own counters, or from 0 if it came "
+        "up after its broker's first sample (for parallel duplex links, the opener counts what came back); includes "
+        "the canaries that prove the paths, one per path",
     ),
     (
         "forwarded_in_load",

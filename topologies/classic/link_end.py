@@ -1,4 +1,4 @@
-"""What a Classic broker knows about its links."""
+"""A Classic broker's data on its links."""
 
 from dataclasses import dataclass
 

@@ -47,7 +47,7 @@ class StaticDiscovery:
     max_reconnect_delay_ms: int = 30_000
     use_exponential_back_off: bool = True
     back_off_multiplier: int = number(2, least=1)
-    max_reconnect_attempts: int = number(0, least=0)  # 0: for ever
+    max_reconnect_attempts: int = number(0, least=0)  # 0: forever
     # A bridge that was up for this long restarts with the initial delay.
     min_connect_time_ms: int = number(5000, least=0)
 
@@ -71,7 +71,7 @@ class FailoverDiscovery:
     initial_reconnect_delay_ms: int = number(10, least=1)
     max_reconnect_delay_ms: int = 30_000
     use_exponential_back_off: bool = True
-    max_reconnect_attempts: int = number(-1, least=-1)  # -1: for ever; 0: none
+    max_reconnect_attempts: int = number(-1, least=-1)  # -1: forever; 0: none
     randomize: bool = True
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class MulticastDiscovery:
     max_reconnect_delay_ms: int = 30_000
     use_exponential_back_off: bool = False
     back_off_multiplier: int = number(2, least=1)
-    max_reconnect_attempts: int = number(0, least=0)  # 0: for ever
+    max_reconnect_attempts: int = number(0, least=0)  # 0: forever
 
     def __post_init__(self) -> None:
         subject = "multicast discovery"
