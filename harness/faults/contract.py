@@ -157,6 +157,11 @@ class Fault(ABC):
         """
         return None
 
+    @property
+    def why_not_repeated(self) -> str:
+        """Why the fault cannot be repeated, with the next step; '' if it can."""
+        return ""
+
     def with_target(self, target: str) -> Self:
         """Return the same fault with ``target`` as its broker or link."""
         return replace(self, target=target)
@@ -271,6 +276,8 @@ def repeated(fault: Fault, every_s: float, times: int) -> tuple[Fault, ...]:
     """
     if not 1 <= times <= MOST_TIMES:
         raise ValueError(f"fault {fault.kind} of {fault.target}: times={times} must be from 1 to {MOST_TIMES}")
+    if times > 1 and fault.why_not_repeated:
+        raise ValueError(f"fault {fault.kind} of {fault.target}: times={times}: {fault.why_not_repeated}")
     if times > 1 and math.isinf(fault.lasts_s):
         raise ValueError(f"fault {fault.kind} of {fault.target}: a repeated fault must have an end; add for=SECONDS")
     if times > 1 and not every_s > fault.lasts_s:

@@ -7,7 +7,7 @@ Each restart is a separate fault, so a run reports the effect of each.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from harness.faults.contract import Fault, Probe
@@ -78,12 +78,21 @@ class RollingRestart(RestartBroker):
     target: str = ALL
     at_s: float = 0.0
     pause_s: float = PAUSE_S
-    overlay: Overlay | None = None
+    overlay: Overlay | None = field(default=None, repr=False)  # from --fault, which reads the file
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.pause_s < math.inf:
             raise ValueError(f"fault {self.kind} of {self.target}: pause={self.pause_s:g} must be 0 or more seconds")
+
+    @property
+    def why_not_repeated(self) -> str:
+        if self.overlay is None:
+            return ""
+        return (
+            f"it has overlay={self.overlay.path}, and a second restart with the same overlay would change nothing; "
+            "leave every and times out, or write one rolling-restart per overlay"
+        )
 
     @classmethod
     def usage(cls) -> str:

@@ -1,13 +1,15 @@
 """Checks what restarts with an overlay change: which settings each broker has after its own restart, and the rules."""
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
 from harness.faults.changed_configuration import changes_of, describe_changes, with_changed_topologies
-from harness.faults.contract import Fault
-from harness.faults.rolling_restart import RestartInTurn
+from harness.faults.contract import Fault, repeated
+from harness.faults.disconnect import DisconnectClients
+from harness.faults.rolling_restart import RestartInTurn, RollingRestart
 from harness.faults.stop_link import StopLink
 from records.errors import UserError
 from topologies.catalogue.lookup import build
@@ -20,7 +22,7 @@ RENAMED = "links: {source-to-sink: {name: renamed}}\n"
 
 def restarts(text: str, *brokers: str) -> tuple[RestartInTurn, ...]:
     overlay = Overlay(Path("new.yaml"), text)
-    return tuple(RestartInTurn(broker, 1, overlay=overlay) for broker in brokers)
+    return tuple(RestartInTurn(broker, 1, after_s=0, overlay=overlay) for broker in brokers)
 
 
 def topologies_after(topology: Topology, *faults: Fault) -> list[Topology]:
@@ -78,19 +80,32 @@ def test_a_restart_without_an_overlay_changes_nothing() -> None:
             "source-and-sink",
             "brokers: {all: {jvm: {heap_mb: 99}}}",
             "source",
-            "jvm: the settings of a JVM cannot change",
+            "jvm: heap_mb 0 → 99, but the settings of a JVM cannot change",
         ),
         (
             "source-and-sink",
             "brokers: {source: {connectors: [{protocol: mqtt}]}}",
             "source",
-            "connectors: listening ports and their transports cannot change",
+            r"connectors: .*openwire \(tcp\).* → .*mqtt \(mqtt\).*, but ports and their transports cannot change",
         ),
         (
             "source-and-sink",
             "brokers: {all: {users: [{name: ann}]}}\nlinks: {all: {user_name: ann}}",
             "source",
-            "users of links cannot change",
+            r"users\[ann\] none → .*, but users of links cannot change",
+        ),
+        (
+            "source-and-sink",
+            "brokers: {sink: {policies: [{dead_letters: {queue: Dead}}]}}",
+            "sink",
+            r"broker sink: dead-letter queues: \(ActiveMQ\.DLQ\) → \(.*Dead.*\) \(policies\[.*\]\.dead_letters\.queue "
+            r"ActiveMQ\.DLQ → Dead.*\), but .*; leave it out of the overlay, or put it into --overlay",
+        ),
+        (
+            "artemis-single",
+            "brokers: {all: {address_settings: [{match: '#', expiry_address: Old}]}}",
+            "broker-1",
+            r"broker broker-1: expiry queues: \(ExpiryQueue\) → \(Old\)",
         ),
         ("active-standby", "brokers: {all: {memory_percent_of_heap: 9}}", "broker-1", "pairs, whose standbys need"),
         ("source-and-sink", "links: {nowhere: {name: x}}", "source", r"new\.yaml:1.*nowhere"),
@@ -100,6 +115,36 @@ def test_settings_that_a_restart_cannot_change_are_rejected(entry: str, text: st
     with pytest.raises(UserError) as rejected:
         with_changed_topologies(restarts(text, broker), build(entry))
     assert re.search(problem, str(rejected.value))
+
+
+def test_settings_in_lists_and_objects_are_described_with_both_values() -> None:
+    before = build("single")
+    policies = "[{optimized_dispatch: true}, {kind: queue, pattern: a}]"
+    text = f"brokers: {{all: {{policies: {policies}, persistence: {{journal_disk_sync_strategy: periodic}}}}}}"
+    (after,) = topologies_after(before, *restarts(text, "broker-1"))
+    assert describe_changes(before, after) == [
+        "broker broker-1: policies[queue >].optimized_dispatch False → True",
+        "broker broker-1: policies[queue a] none → DestinationPolicy",
+        "broker broker-1: persistence.journal_disk_sync_strategy always → periodic",
+    ]
+
+
+def test_restarts_with_overlays_must_wait_for_each_other_in_the_order_of_the_list() -> None:
+    topology, cut = build("mesh"), DisconnectClients("broker-3", 15)
+    (first,) = restarts("brokers: {all: {memory_percent_of_heap: 33}}\n", "broker-1")
+    (second,) = restarts("brokers: {all: {memory_percent_of_heap: 44}}\n", "broker-2")
+    late = dataclasses.replace(first, at_s=20, after_s=None)
+    assert len(topologies_after(topology, late, dataclasses.replace(second, at_s=5, after_s=5), cut)) == 2
+    for at_s in (5, 20, 25):  # at 25 s, the first restart may still go on
+        with pytest.raises(UserError, match=rf"broker-2 at {at_s} s does not wait for the restart of broker-1 at 20 s"):
+            with_changed_topologies((late, cut, dataclasses.replace(second, at_s=at_s, after_s=None)), topology)
+
+
+def test_a_restart_with_an_overlay_cannot_be_repeated() -> None:
+    overlay = Overlay(Path("new.yaml"), RENAMED)
+    with pytest.raises(ValueError, match=r"times=2: it has overlay=new\.yaml, and a second restart .* change nothing"):
+        repeated(RollingRestart("source", 1, overlay=overlay), 20, 2)
+    assert len(repeated(RollingRestart("source", 1), 20, 2)) == 2
 
 
 def test_a_fault_of_a_link_that_is_renamed_is_rejected() -> None:
