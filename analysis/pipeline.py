@@ -111,13 +111,22 @@ def rows_of_tasks(
     spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], places: RunLocations
 ) -> DataFrame:
     """Return the rows of all tables, merged by each task: the first half of the plan."""
-    tasks = min(facts.parts, TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+    tasks = number_of_tasks(facts.parts, spark.sparkContext.defaultParallelism)
     pieces = pieces_by_task(spark, places.events, facts.files, facts.parts, tasks)
     compute_rows = partial(rows_of_parts, facts, tables, places, tasks)
     rows = table_function(compute_rows, _ddl(exchange_schema(_merged(tables), with_files=_by_spark(places))))(
         pieces.asTable()
     )
     return rows.coalesce(1) if tasks == 1 else rows  # so Spark knows that nothing has to be shuffled
+
+
+def number_of_tasks(parts: int, cores: int) -> int:
+    """Return the number of tasks for the parts of a run.
+
+    Few parts are divided among one task per core, because starting a task takes a quarter of a second. Many parts are
+    divided among more tasks, so that no core waits long for another's last task.
+    """
+    return min(parts, cores) if parts <= TASKS_PER_CORE * cores else TASKS_PER_CORE * cores
 
 
 def _by_spark(places: RunLocations) -> bool:

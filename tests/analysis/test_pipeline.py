@@ -138,6 +138,13 @@ def test_a_task_returns_only_the_first_examples_of_each_anomaly() -> None:
     assert rows["examples"]["at_ns"].to_list() == [*range(EXAMPLES_KEPT.rows)]
 
 
+@pytest.mark.parametrize(
+    ("parts", "cores", "tasks"), [(1, 2, 1), (3, 2, 2), (8, 2, 2), (9, 2, 8), (100, 2, 8), (5, 64, 5)]
+)
+def test_few_parts_are_divided_among_one_task_per_core(parts: int, cores: int, tasks: int) -> None:
+    assert pipeline.number_of_tasks(parts, cores) == tasks
+
+
 def test_packed_rows_are_unpacked_as_they_were() -> None:
     rows = {name: random_rows(1, table) for name, table in MERGED_TABLES.items()}
     together = Merged(packed(rows), tuple(rows))
