@@ -59,14 +59,15 @@ def link_traffic(rows: pl.DataFrame, links: Iterable[LinkInfo], load_s: float | 
     """
     links = [*links]
     known = {direction for link in links for direction in link.directions}
-    ways_back = {(link.name, way_back) for link in links for way_back in _ways_back(link)}
-    names, absent = {link.name for link in links}, {way_back for _, way_back in ways_back} - known
-    of_links = [
-        direction not in absent if connector not in names else (connector, direction) not in ways_back
-        for *ends, connector in rows.select(*ENDS, "connector").rows()
-        for direction in [tuple(ends)]
-    ]
-    rows = rows.filter(pl.Series(of_links, dtype=pl.Boolean))
+    way_back_of = {link.name: _way_back(link) for link in links}
+    never_used = {*way_back_of.values()} - known
+
+    def is_used(from_broker: str, to_broker: str, connector: str) -> bool:
+        direction = (from_broker, to_broker)
+        return direction != way_back_of[connector] if connector in way_back_of else direction not in never_used
+
+    used = [is_used(*row) for row in rows.select(*ENDS, "connector").rows()]
+    rows = rows.filter(pl.Series(used, dtype=pl.Boolean))
     complete = known <= {*rows.select(ENDS).rows()}
 
     def total(column: str) -> int | None:
@@ -83,9 +84,10 @@ def link_traffic(rows: pl.DataFrame, links: Iterable[LinkInfo], load_s: float | 
     )
 
 
-def _ways_back(link: LinkInfo) -> set[tuple[str, str]]:
-    """Return the directions of a one-way link in which no messages go."""
-    return {(receiver, sender) for sender, receiver in link.directions} - {*link.directions}
+def _way_back(link: LinkInfo) -> tuple[str, str] | None:
+    """Return the direction in which a one-way link carries no messages; None if it is duplex."""
+    sender, receiver = link.directions[0]
+    return None if link.duplex else (receiver, sender)
 
 
 def _by_region(part: Part, regions: Mapping[str, str]) -> pl.DataFrame:

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from topologies.classic.link_end import LinkEnd, NetworkSubscription
 from topologies.classic.management import (
     BridgeClient,
+    LinkEnd,
+    NetworkSubscription,
     bridge_client_id,
     end_requests,
     figure_requests,

@@ -8,8 +8,8 @@ import pytest
 
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
-from topologies.classic.link_end import LinkEnd, NetworkSubscription
 from topologies.classic.link_proof import missing as missing_of
+from topologies.classic.management import LinkEnd, NetworkSubscription
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.management import links

@@ -21,9 +21,8 @@ from tests.support.stomp_clients import StompClient, body
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.management.contract import queries_of, serving
-from topologies.management.jolokia import Jolokia
+from topologies.management.jolokia import HEAP, Jolokia
 from topologies.management.links import prove_links
-from topologies.management.mbeans import HEAP
 from topologies.model.client_groups import CONSUMERS
 from topologies.model.topology import Topology
 from topologies.runtimes.containers.runtime import ContainerRuntime

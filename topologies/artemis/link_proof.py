@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.artemis.management import CLUSTER_QUEUE, MIRROR_QUEUE, broker_mbean, members, queue_mbean
-from topologies.management.jolokia import Answer, Jolokia, Request, read
-from topologies.management.mbeans import value_of
+from topologies.management.jolokia import Answer, Jolokia, Request, read, value_of
 from topologies.model.link import Link
 from topologies.model.management import ManagementFailed
 

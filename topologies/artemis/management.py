@@ -16,8 +16,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topologies.artemis.links import BrokerConnection, ClusterLink
-from topologies.management.jolokia import Answer, Jolokia, Request, execute, read
-from topologies.management.mbeans import HEAP, heap_figures, named_figures, value_of
+from topologies.management.jolokia import (
+    HEAP,
+    Answer,
+    Jolokia,
+    Request,
+    execute,
+    heap_figures,
+    named_figures,
+    read,
+    value_of,
+)
 from topologies.model.management import Bridge, Figures, ManagementFailed, QueuedMessage
 from topologies.model.site import BRIDGE_USER
 from topologies.model.topology import Topology

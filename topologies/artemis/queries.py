@@ -7,8 +7,7 @@ from topologies.artemis import management
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.management import MOST_LISTED, broker_mbean, of_clients
 from topologies.artemis.router import Router
-from topologies.management.jolokia import Jolokia, execute, object_name
-from topologies.management.mbeans import HEAP, heap_figures
+from topologies.management.jolokia import HEAP, Jolokia, execute, heap_figures, object_name
 from topologies.model.management import BrokerQueries, Figures
 from topologies.model.topology import Topology
 

@@ -11,8 +11,7 @@ alone. A link counts as proven when
 
 from collections.abc import Mapping
 
-from topologies.classic.link_end import LinkEnd
-from topologies.classic.management import bridge_client_id
+from topologies.classic.management import LinkEnd, bridge_client_id
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.model.link import Link
 

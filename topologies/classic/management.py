@@ -10,12 +10,21 @@ is false for the connection of a duplex bridge (seen on 5.18.3), and a read per 
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from topologies.classic.link_end import LinkEnd, NetworkSubscription
-from topologies.management.jolokia import Answer, Jolokia, Request, object_name, read, search
-from topologies.management.mbeans import HEAP, heap_figures, named_figures, value_of
+from topologies.management.jolokia import (
+    HEAP,
+    Answer,
+    Jolokia,
+    Request,
+    heap_figures,
+    named_figures,
+    object_name,
+    read,
+    search,
+    value_of,
+)
 from topologies.model.management import Bridge, DurableSubscription, Figures, ManagementFailed
 
 QUEUE_FIGURES = {
@@ -49,6 +58,25 @@ ADVISORIES = "ActiveMQ.Advisory."
 _CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*"
 _BRIDGES_CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*bound*,consumerId=*"
 BROKERS = "org.apache.activemq:type=Broker,brokerName=*"  # every broker of a JVM
+
+
+@dataclass(frozen=True)
+class NetworkSubscription:
+    """A subscription of a broker, with the client id that created it."""
+
+    client_id: str
+    destination: str
+
+
+@dataclass(frozen=True)
+class LinkEnd:
+    """A broker's data on all links that begin or end there."""
+
+    broker: str
+    bridges: tuple[Bridge, ...] = ()
+    client_ids: frozenset[str] = frozenset()
+    subscriptions: tuple[NetworkSubscription, ...] = ()
+    failure: str = ""  # why there is no data
 
 
 class BridgeClient(NamedTuple):

@@ -12,8 +12,7 @@ from topologies.classic import management
 from topologies.classic.management import BROKERS, BridgeClient, broker_mbean, connection_request, of_clients
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.management.contract import pair_members
-from topologies.management.jolokia import Jolokia, execute, object_name
-from topologies.management.mbeans import HEAP, heap_figures, value_of
+from topologies.management.jolokia import HEAP, Jolokia, execute, heap_figures, object_name, value_of
 from topologies.model.broker import AnyBroker
 from topologies.model.management import BrokerQueries, Figures
 from topologies.model.topology import Topology

@@ -9,8 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from topologies.classic.management import broker_mbean
-from topologies.management.jolokia import Jolokia, execute, read
-from topologies.management.mbeans import OK, value_of
+from topologies.management.jolokia import OK, Jolokia, execute, read, value_of
 from topologies.model.management import BrokerConsumer, ManagementFailed, QueueUsers
 
 

@@ -20,6 +20,10 @@ ORIGIN_HELP = (
 )
 LOOPBACK = ("127.0.0.1", "::1")
 
+NOT_FOUND, OK = 404, 200
+HEAP = "java.lang:type=Memory"
+"""The MBean of a JVM's memory."""
+
 Request = Mapping[str, object]
 
 
@@ -58,6 +62,26 @@ def object_name(name: str) -> dict[str, str]:
     """
     pairs = (pair.partition("=") for pair in name.partition(":")[2].split(","))
     return {key: value for key, _, value in pairs}
+
+
+def named_figures(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[str, int]:
+    """Select values from MBean attributes. ``figures``: metric name to attribute name. Pure."""
+    return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}
+
+
+def heap_figures(memory: Mapping[str, Any]) -> dict[str, int]:
+    """Return heap metrics. ``memory``: the attributes of HEAP."""
+    usage = memory["HeapMemoryUsage"]
+    return {"heap_used_bytes": int(usage["used"]), "heap_max_bytes": int(usage["max"])}
+
+
+def value_of(broker: str, answer: Answer) -> Any:
+    """Return the value; empty if a pattern matches no MBean. Raises ManagementFailed for any other error."""
+    if answer.status == NOT_FOUND and "*" in answer.mbean:
+        return {}
+    if answer.status != OK:
+        raise ManagementFailed(f"broker {broker!r}, MBean {answer.mbean}: {answer.error or 'no value'}")
+    return answer.value
 
 
 class Jolokia:
@@ -116,7 +140,7 @@ class Jolokia:
 
     def _single(self, request: Request) -> Any:
         (answer,) = self.bulk([request])
-        if answer.status != requests.codes.ok:
+        if answer.status != OK:
             raise self._failed(answer.mbean, answer.error)
         return answer.value
 
