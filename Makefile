@@ -10,7 +10,6 @@ SCENARIO ?= scenarios/steady.py
 TOPOLOGY ?= mesh
 TIME ?= 30s
 PART ?= 1/1
-RAN ?= build/tests/test.json
 ARGS ?=
 
 BIN := .venv/bin
@@ -29,8 +28,8 @@ bench: .venv/.installed .venv/.installed-amqp ## Run a benchmark on real brokers
 test: .venv/.installed-dev .venv/.installed-amqp ## Run what this machine can run in ten minutes (ARGS are passed to pytest)
 	$(BIN)/python -m tests.run test $(ARGS)
 
-test-rest: .venv/.installed-dev .venv/.installed-amqp ## Run the tests of `make test-all` that the last `make test` did not
-	$(BIN)/python -m tests.run all --but $(RAN) $(ARGS)
+test-rest: .venv/.installed-dev .venv/.installed-amqp ## Run the tests of `make test-all` that a bare machine leaves out of `make test`
+	$(BIN)/python -m tests.run rest $(ARGS)
 
 test-all: ## Install and start what is missing (apt, root or sudo), then run every test but the nightly ones
 	bash .ci/with-everything.sh .venv/bin/python -m tests.run all $(ARGS)
@@ -48,9 +47,11 @@ install-otlp: install ## Add OpenTelemetry's exporter, which --otlp needs
 
 setup: .venv/.installed-dev .venv/.installed-amqp ## Make .venv with everything that tests and development need
 
-lint: .venv/.installed-dev ## Check style and formatting
+lint: .venv/.installed-dev ## Check style, formatting, imports and installed packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pip check
 
 types: .venv/.installed-dev ## Check types
 	$(BIN)/mypy

@@ -8,6 +8,7 @@ import os
 os.environ["LOCUST_SKIP_MONKEY_PATCH"] = "1"  # importing Locust would turn every socket of the tests to gevent
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,9 @@ from topologies.runtimes.contract import Runtime
 from topologies.runtimes.prepared import render_for_topics
 
 pytest_plugins = ["tests.support.tiers", "tests.support.hiding"]
+
+if (Path(__file__).parents[1] / "build" / "no-registry").exists():  # .ci/docker-engine.sh could pull no image
+    os.environ["TESTCONTAINERS_RYUK_DISABLED"] = "true"  # Ryuk is an image
 
 settings.register_profile("busy", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")

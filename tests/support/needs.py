@@ -63,14 +63,15 @@ def _namespaces() -> bool:
     return sudo is not None and subprocess.run([sudo, "-n", "true"], capture_output=True, check=False).returncode == 0
 
 
+AMQP = MachineNeed(
+    "amqp", "no python-qpid-proton, which takes a C compiler", lambda: bool(importlib.util.find_spec("proton"))
+)
 NEEDS = (
     MachineNeed("containers", "no Docker engine with the brokers' images", _images),
     MachineNeed("browser", "no Chromium", lambda: any(map(shutil.which, CHROMIUM))),
     MachineNeed("links", "no Toxiproxy", _toxiproxy),
     MachineNeed("prometheus", "no Prometheus", lambda: find_prometheus() is not None),
-    MachineNeed(
-        "amqp", "no python-qpid-proton, which takes a C compiler", lambda: bool(importlib.util.find_spec("proton"))
-    ),
+    AMQP,
     MachineNeed("namespaces", "no root or no iproute2", _namespaces),
     MachineNeed("disks", "no root, no mkfs.ext4 or no loop devices", lambda: not why_no_disks_here()),
 )

@@ -96,7 +96,6 @@ SLOW = (
     # many cells or examples of one statement: a few of them are in make test
     r"reports/test_junit\.py::test_the_job_of_a_run",
     r"reports/nightly/test_judging\.py::test_a_difference_that_is_allowed",
-    r"house/test_tiers\.py::test_only_the_chosen_tests_run_also_in_several",
     r"reports/test_page\.py::test_a_ten_minute_run.*\[(10|20)\]",
     r"reports/test_page\.py::test_any_number_of_brokers.*\[(4|20)\]",
     r"reports/test_page\.py::test_what_is_missing.*\[plan[1-8]",

@@ -1,20 +1,18 @@
-"""Marks each test with its needs, lists all tests, and keeps the selected ones: a pytest plugin.
+"""Marks each test with its needs, and selects the tests of a tier: a pytest plugin. `python -m tests.run` uses it.
 
-`python -m tests.run` selects the tests. Without its options, pytest runs all requested tests.
+Without the option ``--tier``, pytest runs all requested tests.
 """
 
-import json
-import re
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.needs import NEEDS, is_file_of, needs_of
+from tests.support.needs import AMQP, NEEDS, is_file_of, missing_here, needs_of
 from tests.support.slow import is_slow
 
+TIERS = ("test", "rest", "all", "nightly")
 NOT_PARALLEL = frozenset({"brokers", "containers", "browser", "spark", "java", "links", "namespaces", "disks", "alone"})
 """Tests with one of these start brokers, another engine or another machine, or they measure."""
 MEASURES_NOTHING = (
@@ -27,90 +25,89 @@ MEASURES_NOTHING = (
 """Spark tests in these files and folders do not measure. Their runs are on brokers in memory."""
 
 
-@dataclass(frozen=True)
-class CollectedTest:
-    """A collected test. ``count``: 1, or the number of tests in a file that cannot be read on this machine."""
+def is_of(tier: str, markers: Collection[str]) -> bool:
+    """Whether a test with these markers is in a tier, on a machine that lacks nothing.
 
-    nodeid: str
-    markers: frozenset[str]
-    count: int = 1
+    ``all`` has every test except nightly ones. ``test`` leaves out the slow ones. ``rest`` has the tests of ``all``
+    that a bare machine leaves out of ``test``. Nightly tests are a tier of their own; tests of a router are in none.
+    """
+    if "router" in markers:
+        return False
+    if tier == "nightly" or "nightly" in markers:
+        return tier == "nightly" and "nightly" in markers
+    if tier == "rest":
+        return "slow" in markers or any(need.marker in markers for need in NEEDS)
+    return tier == "all" or "slow" not in markers
 
-    @property
-    def file(self) -> str:
-        return self.nodeid.partition("::")[0]
 
-    @property
-    def may_run_beside_others(self) -> bool:
-        alone = NOT_PARALLEL & self.markers
-        return not alone or (alone == {"spark"} and self.nodeid.startswith(MEASURES_NOTHING))
-
-    def is_of(self, tier: str) -> bool:
-        """``test`` leaves the slow tests to ``all``. Neither has a nightly one."""
-        if "router" in self.markers:
-            return False
-        if tier == "nightly" or "nightly" in self.markers:
-            return tier == "nightly" and "nightly" in self.markers
-        return tier == "all" or "slow" not in self.markers
+def is_serial(nodeid: str, markers: Collection[str]) -> bool:
+    """Whether a test must run alone."""
+    alone = NOT_PARALLEL.intersection(markers)
+    return bool(alone) and not (alone == {"spark"} and nodeid.startswith(MEASURES_NOTHING))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("tiers")
-    group.addoption("--write-tests", type=Path, help="a JSON file for the tests that there are, with their markers")
-    group.addoption("--only-tests", type=Path, help="a JSON file with the ids of the tests to run")
+    parser.getgroup("tiers").addoption("--tier", choices=TIERS, help="run only the tests of this tier")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Tiers(config), "brokerbench-tiers")
+    missing = {need.marker: need.missing for need in missing_here()}
+    tier = config.getoption("tier")
+    if missing and tier not in (None, "test"):
+        raise pytest.UsageError(
+            f"--tier {tier}: {', '.join(missing.values())}; this tier leaves nothing out: "
+            "make test-all and make nightly-tests install what is missing"
+        )
+    config.pluginmanager.register(TierSelection(config.rootpath, tier, missing), "brokerbench-tiers")
 
 
-class Tiers:
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._reads_amqp = AMQP.there()
-        self._unread: list[CollectedTest] = []
+class TierSelection:
+    """Marks tests, and deselects those that are not in the tier or need something that this machine lacks."""
+
+    def __init__(self, root: Path, tier: str | None, missing: dict[str, str]) -> None:
+        self._root, self._tier, self._missing = root, tier, missing
+        self._left_out = Counter[str]()
+        self._unread: list[str] = []
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Ignore files that import proton if it is missing. Their tests are counted by definition."""
-        written, root = self._config.getoption("write_tests"), self._config.rootpath
-        if not written or collection_path.suffix != ".py" or not collection_path.is_relative_to(root):
+        """Ignore files that import proton if it is missing."""
+        if AMQP.marker not in self._missing or collection_path.suffix != ".py":
             return None
-        file = collection_path.relative_to(root).as_posix()
-        if self._reads_amqp or not is_file_of(file, AMQP.marker):
+        file = collection_path.relative_to(self._root).as_posix()
+        if not is_file_of(file, AMQP.marker):
             return None
-        definitions = re.findall(r"^def test_", collection_path.read_text(encoding="utf-8"), re.M)
-        self._unread.append(CollectedTest(file, frozenset({AMQP.marker}), len(definitions)))
+        self._unread.append(file)
         return True
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         for item in items:
             for marker in sorted(needs_of(item)):
                 item.add_marker(marker)
             if is_slow(item.nodeid):
                 item.add_marker("slow")
-        if written := self._config.getoption("write_tests"):
-            write_tests(written, [*map(as_collected, items), *self._unread])
-        if chosen := self._config.getoption("only_tests"):
-            self._keep(items, frozenset(json.loads(chosen.read_text(encoding="utf-8"))))
+            if is_serial(item.nodeid, {marker.name for marker in item.iter_markers()}):
+                item.add_marker("serial")
+        if self._tier:
+            selected = [item for item in items if self._selects(item)]
+            config.hook.pytest_deselected(items=[item for item in items if item not in {*selected}])
+            items[:] = selected
 
-    def _keep(self, items: list[pytest.Item], nodeids: Collection[str]) -> None:
-        self._config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in nodeids])
-        items[:] = [item for item in items if item.nodeid in nodeids]
+    def _selects(self, item: pytest.Item) -> bool:
+        assert self._tier
+        markers = {marker.name for marker in item.iter_markers()}
+        if not is_of(self._tier, markers):
+            return False
+        lacking = next((marker for marker in self._missing if marker in markers), None)
+        if lacking:
+            self._left_out[lacking] += 1
+        return lacking is None
 
-
-AMQP = next(need for need in NEEDS if need.marker == "amqp")
-
-
-def as_collected(item: pytest.Item) -> CollectedTest:
-    return CollectedTest(item.nodeid, frozenset(marker.name for marker in item.iter_markers()))
-
-
-def write_tests(path: Path, tests: Collection[CollectedTest]) -> None:
-    rows = [[test.nodeid, sorted(test.markers), test.count] for test in tests]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(rows), encoding="utf-8")
-
-
-def read_tests(path: Path) -> list[CollectedTest]:
-    rows: list[list[Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return [CollectedTest(nodeid, frozenset(markers), count) for nodeid, markers, count in rows]
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Report the tests that were left out. With pytest-xdist, only the other processes know them."""
+        lines = [f"{count:,} tests of {marker}: {self._missing[marker]}" for marker, count in self._left_out.items()]
+        if self._unread:
+            lines.append(f"{len(self._unread)} more files of {AMQP.marker} tests: {AMQP.missing}")
+        if self._tier and lines:
+            terminalreporter.section("left out; make test-all installs what is missing")
+            terminalreporter.write("".join(f"{line}\n" for line in lines))
