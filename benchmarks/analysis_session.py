@@ -20,7 +20,7 @@ from analysis.spark import session
 from benchmarks.arguments import Parser, whole
 from benchmarks.generate_events import add_rate, write_run
 from benchmarks.pairs import conditions
-from topologies.runtimes.java import find_java, spark_environment
+from topologies.jvm.java import find_java, spark_environment
 
 HEADER = "| run | wall | CPU in Java | CPU in Python | Spark jobs |\n|---|---|---|---|---|"
 

@@ -23,9 +23,10 @@ from records.store.rundir import RunDirectory
 from topologies.artemis.launch import MAIN
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
+from topologies.jvm.distribution import ensure
+from topologies.jvm.java import find_java
+from topologies.pinned import pinned
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.distribution import ensure, pinned
-from topologies.runtimes.java import find_java
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 BROKER = "broker-1"

@@ -19,8 +19,9 @@ from benchmarks.arguments import Parser, scaled
 from benchmarks.one_broker import java_side, run_paced
 from benchmarks.pairs import compare
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
-from topologies.runtimes.distribution import ensure, pinned
-from topologies.runtimes.java import find_java
+from topologies.jvm.distribution import ensure
+from topologies.jvm.java import find_java
+from topologies.pinned import pinned
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 10_000, "non-durable": 100_000}

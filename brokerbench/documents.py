@@ -46,9 +46,9 @@ from topologies.classic.network_connectors import (
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.classic.users import ClassicUser
+from topologies.jvm.settings import Jvm
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impairment import Impairment
-from topologies.model.jvm import Jvm
 from topologies.products import PRODUCTS
 
 IN_SHORT = re.compile(r"^\*\*In short\*\*: (.+?)\n\n", re.DOTALL | re.MULTILINE)

@@ -19,17 +19,11 @@ import psutil
 from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
 from drivers.realtime import why_refused
 from harness.machine import why_no_names, why_no_temporary_files, why_too_few_files
+from topologies.jvm.distribution import DistributionUnavailable, PinnedArtifact, cache_folder, ensure
+from topologies.jvm.java import NoJava, find_java
 from topologies.model.launch import LOOPBACK
+from topologies.pinned import PINNED, pinned
 from topologies.runtimes.containers.guard import connection_to
-from topologies.runtimes.distribution import (
-    PINNED,
-    DistributionUnavailable,
-    PinnedArtifact,
-    cache_folder,
-    ensure,
-    pinned,
-)
-from topologies.runtimes.java import NoJava, find_java
 from topologies.runtimes.processes.disks import dead_loops, why_no_disks_here
 from topologies.runtimes.processes.guard import __file__ as guard_file
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy

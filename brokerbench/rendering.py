@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from topologies.model.broker import AnyBroker
+from topologies.model.launch import ProductCompose, ProductImage
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
@@ -136,16 +137,18 @@ BROKERBENCH_BRIDGE_PASSWORD=
 
 def compose_files(topology: Topology, base_port: int, *, unset_defaults: bool = False) -> dict[str, str]:
     """Return every file by its relative path. Raises `TopologyInvalid` for topologies that Compose cannot start."""
+    product, image = _compose_of(topology)
     _require_fitting(topology)
     ports = ports_from(topology, base_port)
     hosts = {broker.name: host_name(broker.name) for broker in topology.brokers}
     site = Site(ports, bind_host=EVERYWHERE, hosts=hosts, unset_defaults=unset_defaults)
-    services = {hosts[broker.name]: _service(topology, broker, hosts, ports) for broker in topology.brokers}
+    services = {
+        hosts[broker.name]: _service(topology, broker, hosts, ports, product, image) for broker in topology.brokers
+    }
     volumes: dict[str, dict[str, str]] = {
-        f"{hosts[broker.name]}-data": {} for broker in topology.brokers if _keeps(topology, broker)
+        f"{hosts[broker.name]}-data": {} for broker in topology.brokers if _keeps(product, broker)
     }
     body = yaml.safe_dump({"services": services, "volumes": volumes}, sort_keys=False, width=120)
-    product = topology.product.compose
     head = HEAD.format(name=topology.name, variable=product.variable, called=product.called)
     own = {"docker-compose.yml": head + body, START: product.start_script()}
     own |= {f"{PASSWORDS}.example": EXAMPLE, ".gitignore": f"{PASSWORDS}\n"}
@@ -158,30 +161,44 @@ def host_name(broker: str) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in broker.lower()).strip("-") or "broker"
 
 
-def _service(
-    topology: Topology, broker: AnyBroker, hosts: dict[str, str], ports: dict[tuple[str, str], int]
-) -> dict[str, Any]:
+def _compose_of(topology: Topology) -> tuple[ProductCompose, ProductImage]:
     product = topology.product
-    host, data = hosts[broker.name], product.compose.data
+    if product.compose is None or product.launch.image is None:
+        raise TopologyInvalid(
+            f"topology {topology.name!r}: {product.name} brokers have no image that Compose could start; --to broker"
+            " writes their configuration files"
+        )
+    return product.compose, product.launch.image
+
+
+def _service(
+    topology: Topology,
+    broker: AnyBroker,
+    hosts: dict[str, str],
+    ports: dict[tuple[str, str], int],
+    product: ProductCompose,
+    image: ProductImage,
+) -> dict[str, Any]:
+    host, data, launch = hosts[broker.name], product.data, topology.product.launch
     mounts = [f"./{host}:{CONF}:ro", f"./{START}:{INSIDE / START}:ro"]
     if _shares(broker):
         mounts.append(f"{hosts[broker.standby_of]}-data:{STORE}")
-    if _keeps(topology, broker):
+    if _keeps(product, broker):
         mounts.append(f"{host}-data:{data}")
     # With Classic, the first broker to start locks the store. Artemis configures the active broker, but the owner of
     # the volume has to start first.
-    condition = "service_healthy" if product.launch.first_serves else "service_started"
+    condition = "service_healthy" if launch.first_serves else "service_started"
     waits = {"depends_on": {hosts[broker.standby_of]: {"condition": condition}}} if broker.standby_of else {}
     listening = [port for (name, _), port in ports.items() if name == broker.name]
     return {
-        "image": f"${{{product.compose.variable}:-{product.launch.image.upstream}}}",
+        "image": f"${{{product.variable}:-{image.upstream}}}",
         "hostname": host,
         "entrypoint": ["/bin/sh", str(INSIDE / START)],
         "env_file": [PASSWORDS],
-        "environment": {"BROKER_MEMORY_MB": str(broker.java.heap_mb or MEMORY_MB)},
+        "environment": {"BROKER_MEMORY_MB": str(launch.heap_mb(broker, MEMORY_MB) or MEMORY_MB)},
         "ports": [f"{LOOPBACK}:{port}:{port}" for port in listening],
         "volumes": mounts,
-        "tmpfs": [str(PRIVATE), *([] if _keeps(topology, broker) else [str(data)])],
+        "tmpfs": [str(PRIVATE), *([] if _keeps(product, broker) else [str(data)])],
         "stop_grace_period": "30s",
         **waits,
         "healthcheck": {"test": _health(broker, listening[0]), "interval": "5s", "timeout": "3s", "retries": 24},
@@ -193,13 +210,13 @@ def _shares(broker: AnyBroker) -> bool:
     return bool(broker.standby_of) and not broker.copies_store
 
 
-def _keeps(topology: Topology, broker: AnyBroker) -> bool:
+def _keeps(product: ProductCompose, broker: AnyBroker) -> bool:
     """Whether the broker has a separate volume.
 
     A Classic standby writes nothing. An Artemis standby writes a lock, as the image's user; only a volume that is
     mounted over the image's folder belongs to that user.
     """
-    return topology.product.compose.standby_writes or not _shares(broker)
+    return product.standby_writes or not _shares(broker)
 
 
 def _health(broker: AnyBroker, port: int) -> list[str]:
@@ -215,10 +232,10 @@ def _require_fitting(topology: Topology) -> None:
             raise TopologyInvalid(
                 f"router {broker.name!r} has no image that Compose could start; --to broker writes its configuration"
             )
-        if broker.java.options:
+        if broker.process and broker.process.options:
             raise TopologyInvalid(
                 f"broker {broker.name!r} has JVM options, which a Compose folder cannot set; leave"
-                f" {' '.join(broker.java.options)} out, or write it into {START}"
+                f" {' '.join(broker.process.options)} out, or write it into {START}"
             )
         if broker.link_users:
             raise TopologyInvalid(

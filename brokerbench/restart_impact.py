@@ -36,10 +36,15 @@ class RestartImpact:
 def restart_impacts(text: str) -> tuple[RestartImpact, ...]:
     """Return the impact of each parameter whose next value adds brokers; if there is none, of an additional link.
 
+    Empty if the topology cannot be larger, because its product has no links.
+
     ``text`` names an entry of the catalogue or a file.
     """
     counted = () if is_file(text) else tuple(_counted(text))
-    return counted or (add_broker(build(text)),)
+    if counted:
+        return counted
+    topology = build(text)
+    return (add_broker(topology),) if topology.product.join or topology.links else ()
 
 
 def restarts_of(run: RunInfo) -> str:
@@ -75,7 +80,11 @@ def add_broker(now: Topology) -> RestartImpact:
     entry = now.broker(entry.active)
     like = next((link for link in now.links if entry in (link.opened_by, link.to)), None)
     name = next(unused for unused in _names() if unused not in {broker.name for broker in now.brokers})
-    link = _like(like, entry, name) if like else now.product.join(_broker_like(entry, name), entry, now.links)
+    if like:
+        link = _like(like, entry, name)
+    else:
+        assert now.product.join is not None, "`restart_impacts` asks for no other topology"
+        link = now.product.join(_broker_like(entry, name), entry, now.links)
     joining = link.to if link.opened_by == entry else link.opened_by
     grown = replace(now, brokers=(*now.brokers, joining), links=(*now.links, link))
     change = f"one additional link, from {link.opened_by.name} to {link.to.name}" + (

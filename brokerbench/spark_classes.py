@@ -14,7 +14,7 @@ from analysis.spark import CLASSES
 from records.environment import for_job
 from records.errors import UserError
 from records.temporary import temporary_folder
-from topologies.runtimes.java import find_java, spark_environment
+from topologies.jvm.java import find_java, spark_environment
 
 JAVAS_OWN = Path("lib", "server", "classes.jsa")
 TIMEOUT_S = 300.0

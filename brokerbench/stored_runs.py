@@ -15,7 +15,7 @@ from records.figures.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST
 from records.store.reader import require_begun
 from records.store.rundir import RunDirectory
 from records.temporary import temporary_folder
-from topologies.runtimes.java import find_java, spark_environment
+from topologies.jvm.java import find_java, spark_environment
 from topologies.runtimes.processes import guard
 
 LATEST = "latest"

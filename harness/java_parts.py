@@ -12,15 +12,9 @@ from drivers.contract import DriverError
 from drivers.jvm import vm
 from drivers.jvm.compiler import Compiler
 from drivers.jvm.vm import JavaParts
-from topologies.runtimes.distribution import (
-    DistributionUnavailable,
-    PinnedArtifact,
-    cache_folder,
-    ensure,
-    pinned,
-    pinned_versions,
-)
-from topologies.runtimes.java import NoJava, find_java
+from topologies.jvm.distribution import DistributionUnavailable, PinnedArtifact, cache_folder, ensure
+from topologies.jvm.java import NoJava, find_java
+from topologies.pinned import pinned, pinned_versions
 
 COMPILER = "eclipse-compiler"
 CLASSES = "java-classes"  # the cache folder of the compiled classes

@@ -38,7 +38,7 @@ def analysis_command(runs: Sequence[Path | str], master: str | None) -> list[str
 
 
 def java_folder(run: Path) -> Path:
-    """Return the folder for Spark's wrapper around Java (topologies.runtimes.java.spark_environment)."""
+    """Return the folder for Spark's wrapper around Java (topologies.jvm.java.spark_environment)."""
     return run / "logs" / "java"
 
 

@@ -90,8 +90,9 @@ def _problems(name: str, before: Topology, after: Topology) -> Iterator[str]:
     old, new = before.broker(name), after.broker(name)
     if any(broker.standby_of for broker in before.brokers):
         yield "the topology has pairs, whose standbys need the same configuration; choose a topology without standbys"
-    if old.java != new.java:
-        yield f"jvm: {_changes(old.java, new.java)}, but the settings of a JVM cannot change at a restart; {LEAVE_OUT}"
+    if old.process and old.process != new.process:
+        changes = _changes(old.process, new.process)
+        yield f"{old.process.section}: {changes}, but settings of a process cannot change at a restart; {LEAVE_OUT}"
     was, is_now = (_ports(broker, topology) for broker, topology in ((old, before), (new, after)))
     if was != is_now:
         yield f"connectors: {was} → {is_now}, but ports and their transports cannot change at a restart; {LEAVE_OUT}"

@@ -32,7 +32,6 @@ from topologies.model.trust import Trust
 from topologies.products import PRODUCTS
 from topologies.runtimes.capabilities import RUNTIMES
 from topologies.runtimes.choice import BrokerSetup
-from topologies.runtimes.distribution import pinned_versions
 from topologies.runtimes.managed import START_TIMEOUT_S
 from topologies.runtimes.processes.disks import LEAST_MB
 
@@ -55,9 +54,7 @@ DAY_S = 86_400
 INT_32 = (1 << 31) - 1
 GIB = 1 << 30
 SET_BY_COMPARE = "kept in run.json; `brokerbench compare` sets it"
-VERSIONS = "; ".join(
-    f"{name} {', '.join(pinned_versions(product.launch.distribution))}" for name, product in PRODUCTS.items()
-)
+VERSIONS = "; ".join(f"{name} {', '.join(product.launch.versions)}" for name, product in PRODUCTS.items())
 """By product, the default version first."""
 
 

@@ -112,7 +112,7 @@ def limited_on_purpose(scenario: Scenario, options: Options) -> str:
 def _files(options: Options, topology: Topology) -> dict[str, str]:
     """Return the overlay's text and the options of each JVM that has settings. The runtime adds the rendered files."""
     overlay = {f"overlay/{options.overlay.path.name}": options.overlay.text} if options.overlay else {}
-    jvms = {broker.name: broker.java.arguments for broker in topology.brokers}
+    jvms = {broker.name: broker.process.arguments for broker in topology.brokers if broker.process}
     own = {f"{name}/jvm.options": "".join(f"{line}\n" for line in lines) for name, lines in jvms.items() if lines}
     return overlay | own
 

@@ -21,7 +21,7 @@ from records.files import remove_file
 from records.store.run_store import CHECK, STORE, StoreAddress, store_command
 from records.store.rundir import RunDirectory
 from records.temporary import temporary_folder
-from topologies.runtimes import java
+from topologies.jvm import java
 from topologies.runtimes.processes import guard
 
 TAIL_LINES = 15

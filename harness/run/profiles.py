@@ -15,8 +15,9 @@ from records.figures.profiles import JvmProfile, parse_profile, write_profiles
 from records.run import Phases
 from records.store.recordings import merge
 from records.store.rundir import RunDirectory
-from topologies.runtimes.distribution import DistributionUnavailable, cache_folder, ensure, pinned
-from topologies.runtimes.java import NoJava, find_java
+from topologies.jvm.distribution import DistributionUnavailable, cache_folder, ensure
+from topologies.jvm.java import NoJava, find_java
+from topologies.pinned import pinned
 
 SOURCES = Path(__file__).parents[1] / "java"
 READ_TIMEOUT_S = 300.0

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.machine import why_full, why_no_names, why_no_temporary_files, why_too_few_files, why_too_small_files
 from harness.options.plan import Plan
 from records.errors import refuse_first
-from topologies.runtimes import java
+from topologies.jvm import java
 
 PACKAGES = {"pyspark": "analysis", "polars": "analysis", "matplotlib": "report", "jinja2": "report"}
 """By package: the step after the load that needs it."""

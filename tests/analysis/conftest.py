@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analysis.spark import session
-from topologies.runtimes.java import find_java, spark_environment
+from topologies.jvm.java import find_java, spark_environment
 
 
 @pytest.fixture(scope="session")

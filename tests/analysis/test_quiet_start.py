@@ -9,7 +9,7 @@ import pytest
 
 from analysis.spark import log_settings, settings_for
 from records.errors import UserError
-from topologies.runtimes.java import find_java, spark_environment
+from topologies.jvm.java import find_java, spark_environment
 
 COUNT_TO_TEN = """
 from analysis.spark import session

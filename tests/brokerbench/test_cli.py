@@ -18,7 +18,7 @@ from brokerbench.errors import OneLineErrors, sentence
 from brokerbench.rendering import broker_files
 from tests.house.tree import ROOT
 from topologies.catalogue.lookup import ENTRIES, build, entries
-from topologies.runtimes.java import NoJava
+from topologies.jvm.java import NoJava
 
 SVG = "{http://www.w3.org/2000/svg}"
 

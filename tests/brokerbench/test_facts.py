@@ -15,7 +15,8 @@ import pytest
 
 from brokerbench import facts
 from brokerbench.doctor import WANTED_PORTS
-from topologies.runtimes.distribution import CACHE_VARIABLE, PINNED
+from topologies.jvm.distribution import CACHE_VARIABLE
+from topologies.pinned import PINNED
 from topologies.runtimes.processes import guard
 
 ENGINE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 21\r\n\r\n"

@@ -99,7 +99,7 @@ def test_a_disk_that_stays_full_is_one_sentence(run: RunDirectory, monkeypatch: 
     def full(*_: object) -> dict[str, str]:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("topologies.runtimes.java.spark_environment", full)
+    monkeypatch.setattr("topologies.jvm.java.spark_environment", full)
     with pytest.raises(UserError) as caught:
         jobs.analyse(run, None, lambda _line: None)
     assert str(caught.value) == (

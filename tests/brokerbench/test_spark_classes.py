@@ -10,7 +10,7 @@ import pytest
 
 from brokerbench.spark_classes import JAVAS_OWN, make
 from records.errors import UserError
-from topologies.runtimes.java import Java, find_java, spark_environment
+from topologies.jvm.java import Java, find_java, spark_environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 SESSION = """

@@ -112,6 +112,8 @@ def test_processes_are_the_default_without_a_docker_engine(tmp_path: Path) -> No
     run = LocustRun(
         STEADY, "--runtime", "", "--topology", "single", "-t", "60s", runs=tmp_path / "runs", env=environment
     )
-    run.wait_for(r"on processes: local JVMs, because containers are not available: no Docker engine answers at unix:")
+    run.wait_for(
+        r"on processes: on this machine, because containers are not available: no Docker engine answers at unix:"
+    )
     run.send(signal.SIGINT)
     assert run.outcome().status == 130

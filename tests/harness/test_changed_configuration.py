@@ -80,7 +80,7 @@ def test_a_restart_without_an_overlay_changes_nothing() -> None:
             "source-and-sink",
             "brokers: {all: {jvm: {heap_mb: 99}}}",
             "source",
-            "jvm: heap_mb 0 → 99, but the settings of a JVM cannot change",
+            "jvm: heap_mb 0 → 99, but settings of a process cannot change",
         ),
         (
             "source-and-sink",

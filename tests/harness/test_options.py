@@ -143,7 +143,10 @@ def test_a_file_of_brokers_is_enough_to_run_on_them_and_no_password_is_recorded(
 
 def test_a_version_of_the_brokers_is_that_of_local_processes_and_is_recorded() -> None:
     options = read(namespace("--broker-version", "5.16.6"), scenario(), None)
-    assert (options.runtime, options.runtime_reason) == ("processes", "local JVMs, chosen by --broker-version")
+    assert (options.runtime, options.runtime_reason) == (
+        "processes",
+        "on this machine, chosen by --broker-version",
+    )
     assert options.as_record()["broker_version"] == "5.16.6"
     dry = would_run(make(scenario(), options))
     assert (dry["runtime"], dry["broker_version"], dry["distribution"]) == ("processes", "5.16.6", None)

@@ -18,9 +18,10 @@ from records.store.recordings import FOLDER
 from records.store.rundir import RunDirectory
 from records.units import NS_PER_MS
 from tests.support.gc_log import LOG_OPTION, LoggedPause, logged_pauses, require_same_pauses
-from topologies.runtimes.distribution import cache_folder, ensure, pinned
-from topologies.runtimes.java import find_java
-from topologies.runtimes.processes.recordings import OPTIONS
+from topologies.jvm.distribution import cache_folder, ensure
+from topologies.jvm.java import find_java
+from topologies.jvm.recordings import OPTIONS
+from topologies.pinned import pinned
 
 SMALL_HEAP = ("-Xmx24m", "-XX:+UseSerialGC", LOG_OPTION.format(file="gc.log"))
 

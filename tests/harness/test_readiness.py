@@ -9,7 +9,7 @@ import pytest
 from harness.options.plan import Plan
 from harness.run import readiness
 from records.errors import UserError
-from topologies.runtimes.java import NoJava
+from topologies.jvm.java import NoJava
 
 
 def plan(*, analyse_later: bool = False) -> Plan:

@@ -7,7 +7,8 @@ import pytest
 
 from tests.support.locust_run import RunOutcome, make_run, nothing_left
 from topologies.catalogue.lookup import build
-from topologies.runtimes.distribution import ensure, pinned, pinned_versions
+from topologies.jvm.distribution import ensure
+from topologies.pinned import pinned
 
 # In every test run, topologies/test_rendered_brokers.py starts and links brokers of each older version, and brokers
 # with an overlay and without defaults. topologies_runtime/test_release.py covers custom builds, and
@@ -15,9 +16,7 @@ from topologies.runtimes.distribution import ensure, pinned, pinned_versions
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 ENTRIES = ("source-and-sink", "artemis-single")
-OF_EACH = [
-    (entry, version) for entry in ENTRIES for version in pinned_versions(build(entry).product.launch.distribution)
-]
+OF_EACH = [(entry, version) for entry in ENTRIES for version in build(entry).product.launch.versions]
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\S+ INFO  \w", re.MULTILINE)
 
 

@@ -37,7 +37,8 @@ from harness.options.arguments import add_arguments
 from records.errors import UserError
 from records.store.run_store import KEYS
 from tests.house.tree import ROOT
-from topologies.runtimes import release
+from topologies.classic.launch import LAUNCH
+from topologies.jvm import launch
 from topologies.runtimes.choice import ContainerSupport
 from topologies.runtimes.proxies import link_proxies
 
@@ -157,7 +158,7 @@ def stop_before_runs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(run_options, "why_refused", lambda: "")
     patch.setattr(run_options, "addresses_here", lambda: ["127.0.0.1", "10.0.0.5"])
     patch.setattr(link_proxies, "find_toxiproxy", lambda link: Path("toxiproxy-server"))
-    patch.setattr(release, "_own_build", lambda _path, topology: release.release_of(topology))  # the reader's own file
+    patch.setattr(launch, "own_build", lambda *_arguments: LAUNCH.distributions[0])  # the reader's own file
     for name in KEYS:  # exported in the line before
         patch.setenv(name, "x")
     patch.setattr(machine, "versions", VERSIONS)

@@ -12,7 +12,7 @@ import pyspark
 
 from tests.support.locust_run import free_port
 from tests.support.waiting import until
-from topologies.runtimes.java import find_java, spark_environment
+from topologies.jvm.java import find_java, spark_environment
 from topologies.runtimes.processes import guard
 
 SPARK = Path(pyspark.__file__).parent

@@ -15,8 +15,9 @@ import psutil
 
 from records.environment import for_java
 from tests.support.waiting import until
-from topologies.runtimes import java
-from topologies.runtimes.distribution import ensure, pinned
+from topologies.jvm import java
+from topologies.jvm.distribution import ensure
+from topologies.pinned import pinned
 
 USER, PASSWORD = "admin", "s3cret-of-admin"
 """The login for `artemis create`. A stock Classic broker has the user admin with the password admin."""

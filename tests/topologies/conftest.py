@@ -6,7 +6,8 @@ from io import BytesIO
 import pytest
 from lxml import etree
 
-from topologies.runtimes.distribution import ensure, pinned
+from topologies.jvm.distribution import ensure
+from topologies.pinned import pinned
 
 
 def activemq_xsd(version: str | None = None) -> etree.XMLSchema:

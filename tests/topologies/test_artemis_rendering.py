@@ -23,7 +23,7 @@ from topologies.catalogue.lookup import ENTRIES, build
 from topologies.model.broker import AnyBroker
 from topologies.model.site import SECRET_KEYS, SECRETS_FOLDER, Site, fill_placeholders
 from topologies.model.topology import Topology
-from topologies.runtimes.distribution import pinned_versions
+from topologies.pinned import pinned_versions
 from topologies.runtimes.prepared import render
 
 CORE = "{urn:activemq:core}"

@@ -34,8 +34,8 @@ from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
 from topologies.model.site import SECRET_KEYS, Site
 from topologies.model.topology import Topology
+from topologies.pinned import pinned_versions
 from topologies.render.xml import SPRING
-from topologies.runtimes.distribution import pinned_versions
 from topologies.runtimes.prepared import render_for_topics
 
 CLASSIC_ENTRIES = tuple(entry for entry in ENTRIES if build(entry).flavour == "classic")

@@ -20,7 +20,7 @@ from topologies.catalogue.overlay import Overlay, overlay_named
 from topologies.catalogue.yaml_topology import parse_topology
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.model.jvm import Jvm
+from topologies.jvm.settings import Jvm
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.prepared import render, without_defaults
@@ -132,7 +132,7 @@ def test_all_leaves_a_router_out_and_its_name_does_not() -> None:
     topology = over("router-peer", text)
     routers = [broker for broker in topology.brokers if isinstance(broker, Router)]
     assert [router.waypoints for router in routers] == [("steady",)]
-    assert [broker.java.heap_mb for broker in topology.brokers if broker not in routers] == [100]
+    assert [broker.process.heap_mb for broker in topology.brokers if broker not in routers] == [100]
 
 
 def test_what_an_overlay_states_is_written_without_defaults_too() -> None:
@@ -253,4 +253,4 @@ def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_topology_file_has_the_same_settings_of_the_jvm() -> None:
     text = "name: t\nbrokers: [{name: a, jvm: {heap_mb: 100, options: [-Xss1m]}}]\n"
-    assert parse_topology(text, "t.yaml").broker("a").java == Jvm(100, ("-Xss1m",))
+    assert parse_topology(text, "t.yaml").broker("a").process == Jvm(100, ("-Xss1m",))

@@ -20,8 +20,8 @@ from topologies.management.links import prove_links
 from topologies.model.broker import GIB
 from topologies.model.endpoints import Credentials
 from topologies.model.topology import Topology
+from topologies.pinned import pinned_versions
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.distribution import pinned_versions
 from topologies.runtimes.prepared import render, without_defaults
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of

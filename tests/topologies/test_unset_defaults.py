@@ -21,7 +21,7 @@ from topologies.classic.broker import Broker
 from topologies.classic.render import names as classic
 from topologies.model.impaired_links import with_all_proxied, with_impairments, without_impairments
 from topologies.model.topology import Topology
-from topologies.runtimes.distribution import pinned_versions
+from topologies.pinned import pinned_versions
 from topologies.runtimes.prepared import render, render_for_topics, without_defaults
 
 ROOT = Path(__file__).parents[2]

@@ -6,17 +6,27 @@ from pathlib import Path
 import yaml
 
 from brokerbench.rendering import compose_files
-from topologies.artemis.launch import command
+from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.launch import arguments
 from topologies.catalogue.lookup import build
-from topologies.model.launch import BrokerFolders, Launch
+from topologies.jvm.launch import JavaParts
+from topologies.model.launch import BrokerFolders, BrokerPlace
 from topologies.runtimes.prepared import store_of
+from topologies.runtimes.release import release_of
 
-LAUNCH = Launch(Path("/jdk/bin/java"), Path("/artemis"), Path("/agent.jar"), Path("/private/broker-hub"), 256)
-FOLDERS = BrokerFolders(Path("/run/brokers/hub"))
+PARTS = JavaParts(Path("/jdk/bin/java"), Path("/artemis"), Path("/agent.jar"))
+PLACE = BrokerPlace(
+    ArtemisBroker("hub"),
+    BrokerFolders(Path("/run/brokers/hub")),
+    secrets=Path("/private/broker-hub"),
+    management=None,
+    management_file=Path("/private/agent-hub.properties"),
+    memory_mb=256,
+)
 
 
 def line(store: Path | None = None) -> list[str]:
-    return command(LAUNCH, FOLDERS, Path("/private/agent-hub.properties"), store)
+    return arguments(PARTS, replace(PLACE, store=store))
 
 
 def test_the_heap_neither_grows_nor_shrinks_during_a_run() -> None:
@@ -67,11 +77,11 @@ def test_a_backup_is_told_where_its_actives_store_is() -> None:
 
 
 def test_a_broker_has_names_of_its_own_only_where_it_is_told_some() -> None:
-    named = command(replace(LAUNCH, hosts_file=Path("/conf/hosts")), FOLDERS, Path("/private/agent-hub.properties"))
+    named = arguments(PARTS, replace(PLACE, hosts_file=Path("/conf/hosts")))
     assert "-Djdk.net.hosts.file=/conf/hosts" in named[: named.index("-classpath")]
     assert set(named) - set(line()) == {"-Djdk.net.hosts.file=/conf/hosts"}
 
 
 def test_each_flavour_has_a_distribution_of_its_own() -> None:
-    assert build("cluster").product.launch.distribution == "activemq-artemis"
-    assert build("mesh").product.launch.distribution == "activemq-classic"
+    folders = {entry: release_of(build(entry)).folder for entry in ("cluster", "mesh")}  # type: ignore[attr-defined]
+    assert folders == {"cluster": "apache-artemis-2.44.0", "mesh": "apache-activemq-5.18.3"}

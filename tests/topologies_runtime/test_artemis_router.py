@@ -10,7 +10,7 @@ import pytest
 
 from records.errors import UserError
 from records.store.rundir import RunDirectory
-from topologies.artemis.router import Routers, listens, version_of
+from topologies.artemis.router import command, find, listens, version_of
 from topologies.catalogue.lookup import build
 from topologies.model.broker import AnyBroker
 from topologies.model.launch import LOOPBACK, BrokerFolders
@@ -57,7 +57,7 @@ def test_a_router_that_is_not_there_is_told_before_anything_starts(
 
 def test_a_topology_of_brokers_only_looks_for_no_router(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere(tmp_path, monkeypatch)
-    assert Routers().find(*named_brokers("cluster"), LOOPBACK) == {}
+    assert find(*named_brokers("cluster"), LOOPBACK) is None
 
 
 @pytest.mark.parametrize("where", ["PATH", "beside"])
@@ -70,16 +70,16 @@ def test_a_router_is_looked_for_on_the_path_and_beside_python(
         monkeypatch.setenv("PATH", str(tmp_path))
     else:
         monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    assert Routers().find(*named_brokers("router-peer"), LOOPBACK) == {"router": router}
+    assert find(*named_brokers("router-peer"), LOOPBACK) == router
 
 
 def test_a_router_asks_nobody_for_a_password_so_it_stays_on_loopback() -> None:
     with pytest.raises(UserError, match=r"so it listens on 127\.0\.0\.1 and not on 10\.0\.0\.1; leave --bind-host"):
-        Routers().find(*named_brokers("router-peer"), "10.0.0.1")
+        find(*named_brokers("router-peer"), "10.0.0.1")
 
 
 def test_a_router_is_told_its_configuration_and_no_password() -> None:
-    line = Routers().command(Path("/opt/qdrouterd"), BrokerFolders(Path("/run/brokers/router")))
+    line = command(Path("/opt/qdrouterd"), BrokerFolders(Path("/run/brokers/router")))
     assert line == ["/opt/qdrouterd", "--conf", "/run/brokers/router/conf/qdrouterd.conf"]
 
 

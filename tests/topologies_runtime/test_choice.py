@@ -39,7 +39,7 @@ def test_containers_are_taken_where_engine_and_image_are_there() -> None:
 @pytest.mark.parametrize("means", [NO_ENGINE, NO_IMAGE])
 def test_processes_are_taken_where_something_lacks_and_the_reason_says_what(means: ContainerSupport) -> None:
     assert choose("", None, seeing(means)) == Choice(
-        "processes", f"local JVMs, because containers are not available: {means.problem}"
+        "processes", f"on this machine, because containers are not available: {means.problem}"
     )
 
 
@@ -50,7 +50,7 @@ def test_no_engine_is_asked_where_containers_do_not_come_into_question(runtime: 
 
 def test_a_version_or_a_build_of_the_brokers_asks_for_processes() -> None:
     chosen = choose("", None, never, "--broker-version 5.16.6")
-    assert chosen == Choice("processes", "local JVMs, chosen by --broker-version")
+    assert chosen == Choice("processes", "on this machine, chosen by --broker-version")
     assert choose("processes", None, never, "--distribution /mine").runtime == "processes"
 
 
@@ -138,7 +138,7 @@ def test_links_through_proxies_are_not_for_containers_in_a_virtual_machine() -> 
         with_impairments(build("mesh"), "broker-1-to-broker-3:delay=1ms"), lambda *_: IN_A_VIRTUAL_MACHINE
     )
     assert choose("", None, looking) == Choice(
-        "processes", f"local JVMs, because containers are not available: {NO_LINKS}"
+        "processes", f"on this machine, because containers are not available: {NO_LINKS}"
     )
     with pytest.raises(UserError) as refused:
         choose("containers", None, looking)

@@ -16,19 +16,13 @@ from typing import cast
 import pytest
 
 from records.temporary import make_folder
+from topologies.classic import launch
+from topologies.jvm import distribution
+from topologies.jvm.distribution import DistributionUnavailable, Fetch, PinnedArtifact, ensure
+from topologies.pinned import PINNED, pinned, pinned_versions
 from topologies.products import DEFAULT
-from topologies.runtimes import distribution
 from topologies.runtimes.containers import image
 from topologies.runtimes.containers.engine import Engine
-from topologies.runtimes.distribution import (
-    PINNED,
-    DistributionUnavailable,
-    Fetch,
-    PinnedArtifact,
-    ensure,
-    pinned,
-    pinned_versions,
-)
 
 TEMPLATE = PinnedArtifact("broker", "org.example", "broker", "1.0", "tar.gz", "bin", "", "broker-1.0")
 
@@ -249,8 +243,8 @@ def test_no_image_is_built_from_a_damaged_archive(tmp_path: Path, monkeypatch: p
     archive = replace(pin(GOOD), folder="")
     overwrite(ensure(archive, tmp_path, fetching(GOOD)))
     without_network = failing(ConnectionError("no network"))
-    monkeypatch.setattr(image, "pinned", lambda _name: archive)
-    monkeypatch.setattr(image, "ensure", lambda wanted: ensure(wanted, tmp_path, without_network))
+    monkeypatch.setattr(launch, "DISTRIBUTIONS", (archive,))
+    monkeypatch.setattr(launch, "ensure", lambda wanted: ensure(wanted, tmp_path, without_network))
     with pytest.raises(DistributionUnavailable, match=r"is damaged in .* \(broker-1\.0-bin\.tar\.gz\)"):
         image.build(cast(Engine, None), "base", DEFAULT, "tag")
 

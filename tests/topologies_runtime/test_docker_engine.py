@@ -10,6 +10,7 @@ from docker.errors import APIError, DockerException
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC
+from topologies.jvm.launch import JvmLaunch
 from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import BrokerProduct, Topology
 from topologies.products import PRODUCTS
@@ -24,9 +25,8 @@ from topologies.runtimes.containers.engine import (
     find,
     is_gone,
 )
-from topologies.runtimes.containers.image import RECIPES, explain_missing_image, wanted
+from topologies.runtimes.containers.image import RECIPES, explain_missing_image, image_of, wanted
 from topologies.runtimes.containers.runtime import host_names
-from topologies.runtimes.distribution import pinned
 
 
 def api_error(text: str) -> APIError:
@@ -115,7 +115,7 @@ each_kind = pytest.mark.parametrize("kind", PRODUCTS.values(), ids=PRODUCTS)
 
 @each_kind
 def test_upstreams_image_is_taken_unless_only_ours_is_here(kind: BrokerProduct) -> None:
-    upstream, ours = kind.launch.image.upstream, kind.launch.image.built
+    upstream, ours = image_of(kind).upstream, image_of(kind).built
     for named_image, here, taken in (
         (None, {upstream, ours}, upstream),
         (None, {ours}, ours),
@@ -127,13 +127,14 @@ def test_upstreams_image_is_taken_unless_only_ours_is_here(kind: BrokerProduct) 
 
 @each_kind
 def test_the_recipe_pins_what_the_process_runtime_runs(kind: BrokerProduct) -> None:
-    recipe = (RECIPES / kind.launch.image.recipe / "Dockerfile").read_text(encoding="utf-8")
-    distribution = pinned(kind.launch.distribution)
+    recipe = (RECIPES / image_of(kind).recipe / "Dockerfile").read_text(encoding="utf-8")
+    assert isinstance(kind.launch, JvmLaunch)
+    distribution = kind.launch.distributions[0]
     assert f"ARG SHA512={distribution.sha512}\n" in recipe
     assert f"ARG ARCHIVE={distribution.filename}\n" in recipe
-    assert f"ENV {kind.launch.image.home_variable}={kind.launch.image.home}\n" in recipe
-    assert kind.launch.image.upstream.endswith(f":{distribution.version}")
-    assert kind.launch.image.built.endswith(f":{distribution.version}")
+    assert f"ENV {image_of(kind).home_variable}={image_of(kind).home}\n" in recipe
+    assert image_of(kind).upstream.endswith(f":{distribution.version}")
+    assert image_of(kind).built.endswith(f":{distribution.version}")
 
 
 @pytest.mark.parametrize("flavour", sorted(PRODUCTS))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from topologies.runtimes.java import (
+from topologies.jvm.java import (
     VECTOR_MODULE,
     Java,
     NoJava,

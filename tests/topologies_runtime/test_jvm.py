@@ -8,22 +8,35 @@ import pytest
 from records.errors import UserError
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
-from topologies.classic.launch import command
+from topologies.classic.broker import Broker
+from topologies.classic.launch import arguments
+from topologies.jvm.java import require_taken
+from topologies.jvm.launch import JavaParts, agent_properties, environment
+from topologies.jvm.settings import Jvm
 from topologies.model.endpoints import ManagementEndpoint
-from topologies.model.jvm import Jvm
-from topologies.model.launch import BrokerFolders, Launch, agent_properties, environment
+from topologies.model.launch import BrokerFolders, BrokerPlace
 from topologies.model.topology import BrokerProduct
 from topologies.products import PRODUCTS
-from topologies.runtimes.containers.runtime import command_inside
-from topologies.runtimes.java import require_taken
+from topologies.runtimes.containers.runtime import INSIDE, place_inside
 
-LAUNCH = Launch(Path("/jdk/bin/java"), Path("/activemq"), Path("/agent.jar"), Path("/private/brokers.properties"), 256)
+PARTS = JavaParts(Path("/jdk/bin/java"), Path("/activemq"), Path("/agent.jar"))
+PLACE = BrokerPlace(
+    Broker("hub"),
+    BrokerFolders(Path("/run/brokers/hub")),
+    secrets=Path("/private/brokers.properties"),
+    management=None,
+    management_file=Path("/private/agent-hub.properties"),
+    memory_mb=256,
+)
 OVERLAY = "brokers: {all: {jvm: {heap_mb: 1024, options: [-XX:+UseZGC, -Xss1m]}}}"
-FOLDERS = BrokerFolders(Path("/run/brokers/hub"))
 
 
 def line() -> list[str]:
-    return command(LAUNCH, FOLDERS, Path("/private/agent-hub.properties"))
+    return arguments(PARTS, PLACE)
+
+
+def line_with(jvm: Jvm) -> list[str]:
+    return arguments(PARTS, replace(PLACE, broker=Broker("hub", jvm=jvm)))
 
 
 def test_the_heap_neither_grows_nor_shrinks_during_a_run() -> None:
@@ -31,11 +44,10 @@ def test_the_heap_neither_grows_nor_shrinks_during_a_run() -> None:
 
 
 def test_a_brokers_jvm_settings_override_the_runs() -> None:
-    launch = replace(LAUNCH, jvm=Jvm(1024, ("-XX:+UseZGC", "-Xss1m")))
-    arguments = command(launch, FOLDERS, Path("/private/agent-hub.properties"))
-    assert arguments[:5] == ["/jdk/bin/java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
-    assert arguments[5:] == line()[3:]
-    without_heap = command(replace(LAUNCH, jvm=Jvm(0, ("-Xss1m",))), FOLDERS, Path("/private/agent-hub.properties"))
+    own = line_with(Jvm(1024, ("-XX:+UseZGC", "-Xss1m")))
+    assert own[:5] == ["/jdk/bin/java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
+    assert own[5:] == line()[3:]
+    without_heap = line_with(Jvm(0, ("-Xss1m",)))
     assert without_heap[:4] == ["/jdk/bin/java", "-Xms256m", "-Xmx256m", "-Xss1m"]
 
 
@@ -83,8 +95,10 @@ def test_in_a_container_it_is_the_same(product: BrokerProduct) -> None:
     topology = Overlay(Path("o.yaml"), OVERLAY).apply(
         build({"classic": "single", "artemis": "artemis-single"}[product.name])
     )
-    arguments = command_inside(product.launch, Path("/opt"), topology.brokers[0], 512, tls=False, shares_store=False)
-    assert arguments[:5] == ["java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
+    programs = product.launch.find_in_image(Path("/opt"), INSIDE.root, lambda _line: None)
+    endpoint = ManagementEndpoint("hub", "http://127.0.0.1:21003/jolokia/", "agent", "s3cret")
+    place = place_inside(topology.brokers[0], endpoint, 512, tls=False, shares_store=False)
+    assert programs.command(place).arguments[:5] == ["java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
 
 
 @pytest.mark.java

@@ -16,10 +16,10 @@ import pytest
 from records.store.rundir import RunDirectory
 from tests.support.runtimes import GONE_WITHIN_S, answers, eventually, gone, stores_in
 from topologies.catalogue.lookup import build
+from topologies.jvm.distribution import DistributionUnavailable
 from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.processes import runtime as process_runtime
 from topologies.runtimes.processes.runtime import ProcessRuntime
 

@@ -6,9 +6,9 @@ import pytest
 
 from records.errors import UserError
 from topologies.catalogue import lookup
+from topologies.jvm.java import Java
+from topologies.jvm.recordings import why_no_recording
 from topologies.runtimes.choice import BrokerSetup
-from topologies.runtimes.java import Java
-from topologies.runtimes.processes.recordings import why_no_recording
 
 
 def test_a_java_without_the_recorder_is_rejected(tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ import pytest
 from records.errors import UserError
 from topologies.artemis.links import ClusterLink
 from topologies.catalogue.lookup import build
+from topologies.jvm.distribution import CACHE_VARIABLE
+from topologies.jvm.release import OwnBuild
 from topologies.model.topology import Topology
-from topologies.runtimes.distribution import CACHE_VARIABLE
-from topologies.runtimes.release import OwnBuild, release_of
+from topologies.runtimes.release import release_of
 
 CLASSIC = ("bin/activemq.jar", "lib/activemq-broker-5.19.0.jar", "lib/activemq-spring-5.19.0.jar")
 ARTEMIS = ("lib/artemis-boot.jar", "lib/artemis-server-2.45.0.jar")

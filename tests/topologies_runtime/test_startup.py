@@ -2,8 +2,11 @@
 
 import pytest
 
+from topologies.artemis.launch import LAUNCH as ARTEMIS
+from topologies.classic.launch import LAUNCH as CLASSIC
+from topologies.jvm.launch import agent_failure
 from topologies.runtimes.contract import LOG_TAIL_LINES
-from topologies.runtimes.startup import LINE_LIMIT, agent_failure, explain, informative_lines, refused_ports
+from topologies.runtimes.startup import LINE_LIMIT, explain, informative_lines, refused_ports
 
 PORTS = {"openwire": 21001, "stomp": 21002, "management": 21003}
 BIND_FAILED = (
@@ -32,25 +35,25 @@ def test_only_the_last_lines_are_told_and_long_ones_are_cut() -> None:
 
 
 def test_the_port_that_could_not_be_bound_is_read_off_the_log_once() -> None:
-    assert refused_ports([BIND_FAILED, BIND_FAILED], PORTS) == [21001]
+    assert refused_ports(CLASSIC, [BIND_FAILED, BIND_FAILED], PORTS) == [21001]
 
 
 def test_the_port_of_an_artemis_acceptor_is_read_off_the_log_too() -> None:
     line = "AMQ229230: Failed to bind acceptor stomp to 127.0.0.1:21002"
-    assert refused_ports([line], PORTS) == [21002]
+    assert refused_ports(ARTEMIS, [line], PORTS) == [21002]
 
 
 def test_the_port_of_a_routers_listener_is_read_off_the_log_too() -> None:
     line = "SERVER (error) Listener error on 127.0.0.1:21002: Address already in use - listen on …"
-    assert refused_ports([line], PORTS) == [21002]
+    assert refused_ports(ARTEMIS, [line], PORTS) == [21002]
 
 
 def test_the_agents_port_is_known_though_its_message_does_not_name_it() -> None:
-    assert refused_ports([AGENT_FAILED], PORTS) == [21003]
+    assert refused_ports(ARTEMIS, [AGENT_FAILED], PORTS) == [21003]
 
 
 def test_a_bind_failure_of_a_connector_is_none_of_the_agent() -> None:
-    assert refused_ports(["java.net.BindException: Address already in use"], PORTS) == []
+    assert refused_ports(CLASSIC, ["java.net.BindException: Address already in use"], PORTS) == []
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,9 @@ def test_an_agent_that_did_not_start_says_why(line: str, failure: str) -> None:
 
 
 def test_the_message_names_broker_port_holder_next_step_and_log() -> None:
-    text = explain("hub", "died while starting (exit status 1)", [BIND_FAILED], PORTS, lambda port: f"{port} is X's")
+    text = explain(
+        CLASSIC, "hub", "died while starting (exit status 1)", [BIND_FAILED], PORTS, lambda port: f"{port} is X's"
+    )
     assert text == (
         "broker 'hub' died while starting (exit status 1); 21001 is X's. End that process or choose other ports. "
         f"Its log ends:\n    {BIND_FAILED}"
@@ -70,5 +75,5 @@ def test_the_message_names_broker_port_holder_next_step_and_log() -> None:
 
 
 def test_a_broker_that_logged_nothing_is_said_to() -> None:
-    text = explain("hub", "died", [], PORTS, str)
+    text = explain(CLASSIC, "hub", "died", [], PORTS, str)
     assert text == "broker 'hub' died. Its log ends:\n    (it logged nothing)"

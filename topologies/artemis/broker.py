@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from topologies.artemis.addresses import DEFAULT_ADDRESS_SETTINGS, Address, AddressSetting
 from topologies.artemis.users import ArtemisUser
+from topologies.jvm.settings import Jvm
 from topologies.model.broker import MIB, AnyBroker
-from topologies.model.jvm import Jvm
 from topologies.model.users import LinkUser
 from topologies.model.validity import (
     TopologyInvalid,
@@ -216,7 +216,7 @@ class ArtemisBroker(AnyBroker):
         return self.users
 
     @property
-    def java(self) -> Jvm:
+    def process(self) -> Jvm:
         return self.jvm
 
     def listener(self, protocol: str) -> str:

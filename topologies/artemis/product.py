@@ -6,7 +6,7 @@ from itertools import chain, count
 from topologies.artemis import link_proof, management, router
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.deliveries import routes
-from topologies.artemis.launch import DATA, IMAGE, command, start_script
+from topologies.artemis.launch import DATA, LAUNCH, start_script
 from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, unsupported_settings
 from topologies.artemis.manual_words import ARTEMIS_WORDS
 from topologies.artemis.queries import artemis_queries
@@ -14,9 +14,9 @@ from topologies.artemis.queue_users import ARTEMIS_QUEUE_USERS
 from topologies.artemis.reachability import carries_all, reaches
 from topologies.artemis.render import broker_xml
 from topologies.artemis.validation import artemis_problems, artemis_warnings
-from topologies.management.jolokia import Jolokia
+from topologies.management.jolokia import PATH, Jolokia
 from topologies.model.broker import AnyBroker
-from topologies.model.launch import ProductCompose, ProductLaunch
+from topologies.model.launch import ProductCompose
 from topologies.model.link import Link
 from topologies.model.management import LinkLog
 from topologies.model.site import Site
@@ -60,23 +60,8 @@ ARTEMIS = BrokerProduct(
     unanswered=frozenset({("core", "openwire")}),
     render=_render,
     lacks=unsupported_settings,
-    needs_tls=lambda topology, broker: False,  # its acceptors have no TLS
     why_no_container=_why_no_container,
-    in_container=lambda topology, broker: broker,  # clients too get the address of its cluster connector
-    for_topics=lambda broker: broker,
-    amazon_mq=None,
-    launch=ProductLaunch(
-        name="artemis",
-        distribution="activemq-artemis",
-        jar="lib/artemis-boot.jar",
-        needs=("lib/artemis-server-*.jar",),
-        command=command,
-        secrets="broker-{broker}",
-        first_serves=False,
-        image=IMAGE,
-        says_it_listens=router.listens,
-    ),
-    executables=router.Routers(),
+    launch=LAUNCH,
     compose=ProductCompose(
         variable="ARTEMIS_IMAGE",
         called="ActiveMQ Artemis 2.44",
@@ -86,6 +71,7 @@ ARTEMIS = BrokerProduct(
     ),
     management=ProductManagement(
         connect=Jolokia,
+        path=PATH,
         queries=artemis_queries,
         link_end=link_proof.end_of,
         missing=link_proof.missing,

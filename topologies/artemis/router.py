@@ -7,14 +7,14 @@ PATH, because no Java package contains one.
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from records.errors import UserError
 from topologies.model.broker import AnyBroker
-from topologies.model.launch import LOOPBACK, BrokerFolders, Executables
+from topologies.model.launch import LOOPBACK, BrokerFolders
 from topologies.model.site import Site
 from topologies.model.validity import TopologyInvalid, require_plain
 
@@ -108,23 +108,22 @@ def listens(lines: Iterable[str]) -> bool:
     return any(" (notice) Listening on " in line for line in lines)
 
 
-class Routers(Executables):
-    """The programs that run the routers of a topology."""
+BIND_FAILED = r"Listener error on \S*?:(\d+): "
+"""Pattern of the text that a router logs about a port that it cannot bind."""
 
-    def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
-        """Return the program of each router, by the router's name. Raises UserError."""
-        routers = [broker.name for broker in brokers if isinstance(broker, Router)]
-        if routers and bind_host != LOOPBACK:
-            raise UserError(
-                f"topology {topology!r}: router {routers[0]!r} requires no password, so it listens on {LOOPBACK}"
-                f" and not on {bind_host}; leave --bind-host out"
-            )
-        return {router: _find(topology, router) for router in routers}
 
-    def versions(self, executables: Mapping[str, Path]) -> dict[str, str]:
-        """Return the program's name and version; empty without routers. Raises UserError."""
-        executable = next(iter(executables.values()), None)
-        return {QDROUTERD: version_of(executable)} if executable else {}
+def find(topology: str, brokers: Iterable[AnyBroker], bind_host: str) -> Path | None:
+    """Return the program that runs the routers of a topology; None without routers. Raises UserError."""
+    routers = [broker.name for broker in brokers if isinstance(broker, Router)]
+    if not routers:
+        return None
+    if bind_host != LOOPBACK:
+        raise UserError(
+            f"topology {topology!r}: router {routers[0]!r} requires no password, so it listens on {LOOPBACK}"
+            f" and not on {bind_host}; leave --bind-host out"
+        )
+    return _find(topology, routers[0])
 
-    def command(self, executable: Path, folders: BrokerFolders) -> list[str]:
-        return [str(executable), "--conf", f"{folders.conf}/{QDROUTERD_CONF}"]
+
+def command(program: Path, folders: BrokerFolders) -> list[str]:
+    return [str(program), "--conf", f"{folders.conf}/{QDROUTERD_CONF}"]

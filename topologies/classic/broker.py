@@ -6,9 +6,9 @@ from typing import ClassVar
 from topologies.classic.policies import DEFAULT_POLICIES, DestinationPolicy
 from topologies.classic.transport_connectors import DEFAULT_CONNECTORS, TransportConnector
 from topologies.classic.users import ClassicUser
+from topologies.jvm.settings import Jvm
 from topologies.model.broker import GIB, MIB, AnyBroker
 from topologies.model.explicit_fields import replace_explicitly
-from topologies.model.jvm import Jvm
 from topologies.model.users import LinkUser
 from topologies.model.validity import TopologyInvalid, choice, number, require_at_least, require_distinct, require_rules
 
@@ -129,7 +129,7 @@ class Broker(AnyBroker):
         return self.users
 
     @property
-    def java(self) -> Jvm:
+    def process(self) -> Jvm:
         return self.jvm
 
     def client_scheme(self, protocol: str) -> str:

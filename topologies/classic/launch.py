@@ -5,15 +5,19 @@ switches are left out (Jolokia's agent reads the MBeans from inside the JVM), an
 added. The arguments contain no password: they name files.
 """
 
-from pathlib import Path, PurePosixPath
+import re
+from dataclasses import replace
+from pathlib import PurePosixPath
 
 from topologies.classic.broker import Broker
 from topologies.classic.render.broker_xml import LOG4J2_PROPERTIES
 from topologies.classic.render.network_connectors import discovery_of
+from topologies.jvm.distribution import apache_archive, ensure
+from topologies.jvm.launch import JavaParts, JvmLaunch, jvm
 from topologies.model import site as names
 from topologies.model.broker import AnyBroker
 from topologies.model.explicit_fields import replace_explicitly
-from topologies.model.launch import BrokerFolders, Launch, ProductImage, jvm
+from topologies.model.launch import BrokerPlace, ProductImage
 from topologies.model.site import (
     DATA_PROPERTY,
     KEYSTORE_PROPERTY,
@@ -25,12 +29,30 @@ from topologies.model.topology import Topology
 from topologies.render.log4j import LOG_CONFIG_PROPERTY
 from topologies.render.start_script import CONF, HEAD, INSIDE, PRIVATE, STORE, home_of, java, needed
 
+DISTRIBUTIONS = (
+    apache_archive(
+        "activemq-classic",
+        "apache-activemq",
+        "5.18.3",
+        "61abc4a08b9e1db6a5b1062bb1c839171e93bcb571817fd81744dd19874d7138"
+        "40bba99c7979d45bcb832d13ea01986b76fb11720f5ec63a0283e7d1934a33cc",
+    ),
+    apache_archive(
+        "activemq-classic",
+        "apache-activemq",
+        "5.16.6",
+        "3f73cb737d5b19dcd4df44a0f0f9bf30d33fb818f6d3eac78f626942848e7fdd"
+        "61b74cc7bdb4d51bae38cf9be5f836f4180fa1b693cfbb8a016eb68e3805b210",
+    ),
+)
+"""The pinned versions, the default first."""
 IMAGE = ProductImage(
     upstream="apache/activemq-classic:5.18.3",
     built="brokerbench/activemq-classic:5.18.3",
     recipe="activemq-classic",
     home=PurePosixPath("/opt/apache-activemq"),
     home_variable="ACTIVEMQ_HOME",
+    archive=lambda: (ensure(replace(DISTRIBUTIONS[0], folder="")), DISTRIBUTIONS[0].sha512),
 )
 OPENED = (
     "--add-reads=java.xml=java.logging",
@@ -48,31 +70,38 @@ OPENED = (
 )
 
 
-def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Path | None = None) -> list[str]:
-    """Return the arguments for one broker.
-
-    ``agent_file``: see `agent_properties`. ``store``: for a standby, the active's data folder.
-    """
-    home = launch.distribution
+def arguments(parts: JavaParts, place: BrokerPlace) -> list[str]:
+    """Return the arguments for one broker."""
+    home, folders = parts.distribution, place.folders
     return [
-        *jvm(launch, folders, agent_file),
+        *jvm(parts, place),
         *OPENED,
         f"-Dactivemq.classpath={folders.conf}",
         f"-Dactivemq.home={home}",
         f"-Dactivemq.base={home}",
         f"-Dactivemq.conf={folders.conf}",
         f"-D{DATA_PROPERTY}={folders.data}",
-        *([f"-D{STORE_PROPERTY}={store}"] if store else []),
+        *([f"-D{STORE_PROPERTY}={place.store}"] if place.store else []),
         f"-D{LOG_CONFIG_PROPERTY}={folders.conf}/{LOG4J2_PROPERTIES}",  # ignored by log4j 1, in 5.16
-        f"-D{SECRETS_PROPERTY}={launch.secrets_file}",
-        *([f"-D{KEYSTORE_PROPERTY}={launch.stores.keys}"] if launch.stores else []),
-        *([f"-D{TRUSTSTORE_PROPERTY}={launch.stores.trusted}"] if launch.stores else []),
+        f"-D{SECRETS_PROPERTY}={place.secrets}",
+        *([f"-D{KEYSTORE_PROPERTY}={place.stores.keys}"] if place.stores else []),
+        *([f"-D{TRUSTSTORE_PROPERTY}={place.stores.trusted}"] if place.stores else []),
         "-jar",
         f"{home}/bin/activemq.jar",
         "start",
     ]
 
 
+LAUNCH = JvmLaunch(
+    product="classic",
+    name="activemq",
+    distributions=DISTRIBUTIONS,
+    jar="bin/activemq.jar",
+    needs=("lib/activemq-broker-*.jar", "lib/activemq-spring-*.jar"),
+    arguments=arguments,
+    image=IMAGE,
+    bind_failed=re.compile(r"Failed to bind to server socket: \S*?:(\d+)(?:[/?]\S*)? due to"),
+)
 DATA = INSIDE / "data"
 
 

@@ -6,7 +6,7 @@ from topologies.classic import link_log, link_proof, management
 from topologies.classic.amazon_mq import templates
 from topologies.classic.broker import Broker, without_broker_path
 from topologies.classic.deliveries import routes
-from topologies.classic.launch import DATA, IMAGE, command, in_container, start_script, why_no_container
+from topologies.classic.launch import DATA, LAUNCH, in_container, start_script, why_no_container
 from topologies.classic.manual_words import CLASSIC_WORDS
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.queries import classic_queries
@@ -14,9 +14,9 @@ from topologies.classic.queue_users import CLASSIC_QUEUE_USERS
 from topologies.classic.reachability import carries_all, reaches
 from topologies.classic.render.broker_xml import needs_tls, render
 from topologies.classic.validation import classic_problems, classic_warnings
-from topologies.management.jolokia import Jolokia
+from topologies.management.jolokia import PATH, Jolokia
 from topologies.model.broker import AnyBroker
-from topologies.model.launch import Executables, ProductCompose, ProductLaunch
+from topologies.model.launch import ProductCompose
 from topologies.model.link import Link
 from topologies.model.management import LinkLog, StoreLimit
 from topologies.model.site import Site
@@ -44,25 +44,13 @@ CLASSIC = BrokerProduct(
     carries_all=carries_all,
     routes=routes,
     temporary_queues_by=("stomp", "amqp", "openwire"),
-    unanswered=frozenset(),
     render=_render,
-    lacks=lambda topology, version: iter(()),
     needs_tls=needs_tls,
     why_no_container=why_no_container,
     in_container=in_container,
     for_topics=without_broker_path,
     amazon_mq=templates,
-    launch=ProductLaunch(
-        name="activemq",
-        distribution="activemq-classic",
-        jar="bin/activemq.jar",
-        needs=("lib/activemq-broker-*.jar", "lib/activemq-spring-*.jar"),
-        command=command,
-        secrets="brokers.properties",
-        first_serves=True,
-        image=IMAGE,
-    ),
-    executables=Executables(),
+    launch=LAUNCH,
     compose=ProductCompose(
         variable="ACTIVEMQ_IMAGE",
         called="ActiveMQ Classic 5.18",
@@ -72,6 +60,7 @@ CLASSIC = BrokerProduct(
     ),
     management=ProductManagement(
         connect=Jolokia,
+        path=PATH,
         queries=classic_queries,
         link_end=management.end_of,
         missing=link_proof.missing,

@@ -19,6 +19,8 @@ ORIGIN_HELP = (
     "{1} there"
 )
 LOOPBACK = ("127.0.0.1", "::1")
+PATH = "/jolokia/"
+"""Path of the agent's URL."""
 
 NOT_FOUND, OK = 404, 200
 HEAP = "java.lang:type=Memory"

@@ -1,9 +1,8 @@
 """Holds the fields of any product's brokers: name, region, active broker of a standby, and protocols."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
-from topologies.model.jvm import Jvm
 from topologies.model.users import LinkUser
 from topologies.model.validity import require_name, require_rules
 
@@ -11,11 +10,25 @@ GIB = 1024**3
 MIB = 1024**2
 
 
+class ProcessSettings(Protocol):
+    """The settings of a broker's process, as a dataclass. ``section``: their field in a topology file."""
+
+    section: ClassVar[str]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of its command line, without those of further settings."""
+
+    @property
+    def arguments(self) -> list[str]:
+        """All settings as arguments of its command line."""
+
+
 @dataclass(frozen=True)
 class AnyBroker:
     """A broker with the fields that all kinds share. Each kind adds further configuration."""
 
-    has_agent: ClassVar[bool] = True  # a Jolokia agent, for queries about the broker
+    has_agent: ClassVar[bool] = True  # a management interface, for queries about the broker
     keeps_messages: ClassVar[bool] = True
     listener_called: ClassVar[str] = ""  # what to add to the broker so that it speaks another protocol
 
@@ -69,9 +82,9 @@ class AnyBroker:
         return ()
 
     @property
-    def java(self) -> Jvm:
-        """Its Java virtual machine, if it runs in Java."""
-        return Jvm()
+    def process(self) -> ProcessSettings | None:
+        """The settings of its process; None if it has none."""
+        return None
 
     @property
     def copies_store(self) -> bool:

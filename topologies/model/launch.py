@@ -1,23 +1,24 @@
-"""Values that a product needs to start a broker: folders, files, environment, agent, image and scripts."""
+"""The launch contract of a broker product: a broker's command, with its files, and how it shows that it is up.
+
+A runtime gives a product's launch the `BrokerPlace` of each broker, and runs the `BrokerCommand` that it returns.
+`topologies.jvm.launch` is the launch of products that run in a Java virtual machine.
+"""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
+from typing import Any, Protocol
 
-from records.environment import for_java
+from records.errors import UserError
+from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import ManagementEndpoint
-from topologies.model.jvm import Jvm
 
 LOOPBACK = "127.0.0.1"
 KEY_STORE, TRUST_STORE = "keys.p12", "trusted.p12"
-KEPT_TO_ITSELF = (
-    "-Djava.awt.headless=true",
-    "-Djava.net.preferIPv4Stack=true",  # 127.0.0.1 really is IPv4
-    "-XX:+DisableAttachMechanism",
-    "-XX:-UsePerfData",  # no counter file in the shared temporary folder: a killed JVM would leave it behind
-)
+Progress = Callable[[str], None]
+"""Called with one short line for each event that users should see."""
 
 
 @dataclass(frozen=True)
@@ -63,68 +64,74 @@ class BrokerFolders:
             folder.mkdir(parents=True, exist_ok=True)
 
 
-@dataclass(frozen=True)
-class Launch:
-    """The launch settings that all brokers of a run share."""
-
-    java: Path  # the executable
-    distribution: Path  # the unpacked folder
-    agent: Path  # Jolokia's jar
-    secrets_file: Path
-    memory_mb: int  # heap of brokers whose own JVM settings have no heap_mb
-    stores: Stores | None = None  # for brokers that speak TLS
-    hosts_file: Path | None = None  # host names for an Artemis broker, in place of this machine's
-    jvm: Jvm = field(default_factory=Jvm)  # of one broker
-
-    @property
-    def heap_and_options(self) -> list[str]:
-        """The heap has its full size from the start: a heap that grows during the run would be measured too."""
-        return replace(self.jvm, heap_mb=self.jvm.heap_mb or self.memory_mb).arguments
-
-
-def jvm(launch: Launch, folders: BrokerFolders, agent_file: Path) -> list[str]:
-    """Return Java and the options for every broker's JVM. ``agent_file``: see `agent_properties`."""
-    return [
-        str(launch.java),
-        *launch.heap_and_options,
-        *KEPT_TO_ITSELF,
-        f"-XX:ErrorFile={folders.log}/jvm-error-%p.log",
-        f"-Djava.io.tmpdir={folders.temporary}",
-        f"-javaagent:{launch.agent}=config={agent_file}",
-    ]
-
-
 def properties(values: Mapping[str, str]) -> str:
-    """Return the text of a Java properties file. Values must not have line breaks or backslashes."""
+    """Return the text of a properties file. Values must not have line breaks or backslashes."""
     return "".join(f"{key}={value}\n" for key, value in values.items())
 
 
-def environment(inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a broker: ours, without the variables of Java and of the brokers' own scripts."""
-    return {
-        name: value for name, value in for_java(inherited).items() if not name.startswith(("ACTIVEMQ_", "ARTEMIS_"))
-    }
+@dataclass(frozen=True)
+class BrokerPlace:
+    """Everything that a broker's command may depend on. Paths are those that the broker itself sees.
 
-
-def agent_properties(endpoint: ManagementEndpoint) -> str:
-    """Return the configuration of the Jolokia agent at ``endpoint``.
-
-    It has the password, so write it to a private file.
+    ``secrets``: the file or folder that `ProductLaunch.secrets` names. ``management``: where its management interface
+    listens; None for a broker without one. ``management_file``: a path for a file with that interface's password.
+    ``memory_mb``: the value of ``--broker-memory``. ``store``: for a standby on a shared store, the active's data
+    folder. ``stores``: for brokers that speak TLS. ``hosts_file``: host names to use in place of this machine's.
+    ``record``: whether ``--jfr`` asks for a recording.
     """
-    url = urlsplit(endpoint.url)
-    return properties(
-        {
-            "host": str(url.hostname),
-            "port": str(url.port),
-            "user": endpoint.username,
-            "password": endpoint.password,
-            "discoveryEnabled": "false",  # otherwise it answers multicasts on the local network
-        }
-    )
+
+    broker: AnyBroker
+    folders: BrokerFolders
+    secrets: Path
+    management: ManagementEndpoint | None
+    management_file: Path
+    memory_mb: int
+    store: Path | None = None
+    stores: Stores | None = None
+    hosts_file: Path | None = None
+    record: bool = False
 
 
-Command = Callable[[Launch, BrokerFolders, Path, Path | None], list[str]]
-"""(launch, the broker's folders, the agent's file, the store of a pair or None) -> argument list."""
+@dataclass(frozen=True)
+class BrokerCommand:
+    """How to run one broker. The arguments and the environment must not have a password.
+
+    ``private_files``: texts of files that only the broker's user can read, by path; they may have passwords.
+    ``folders``: further folders, which must exist before the start.
+    """
+
+    arguments: list[str]
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    private_files: Mapping[Path, str] = field(default_factory=dict, repr=False)
+    folders: tuple[Path, ...] = ()
+
+
+class Programs(Protocol):
+    """What the brokers of one run are started from. It was found, and verified, before the first start."""
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions to record in run.json, by name."""
+
+    @property
+    def mounts(self) -> Mapping[Path, Path]:
+        """The files of this machine that a container needs, each with its path inside."""
+
+    def command(self, place: BrokerPlace) -> BrokerCommand: ...
+
+
+class Release(Protocol):
+    """What a user chose to start brokers from: a version of the product, or a build."""
+
+    @property
+    def version(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Version:
+    """A release without further data."""
+
+    version: str
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,8 @@ class ProductImage:
     """The image for brokers in containers: upstream's, or ``built`` by us if upstream's cannot be pulled.
 
     ``home``: the distribution's folder in both images, unless ``home_variable`` in their environment names another.
-    ``recipe``: the folder with the Dockerfile, below docker-compose/images.
+    ``recipe``: the folder with the Dockerfile, below docker-compose/images. ``archive``: downloads the distribution,
+    and returns the file and its SHA-512.
     """
 
     upstream: str
@@ -140,30 +148,94 @@ class ProductImage:
     recipe: str
     home: PurePosixPath
     home_variable: str
+    archive: Callable[[], tuple[Path, str]]
 
 
 @dataclass(frozen=True)
 class ProductLaunch:
-    """How to launch a product's brokers.
+    """How to launch a product's brokers. Override what differs; `find` is required.
 
-    ``name``: the product's name in a run's recorded versions. ``distribution``: its name in the list of pinned
-    distributions; ``jar``: a file in it whose manifest has the version; ``needs``: patterns of the other files that a
-    launch requires.
-
-    ``secrets``: path of a broker's secrets below the private folder, with ``{broker}`` for its name. ``first_serves``:
-    if two brokers share a store, the first to start serves, regardless of names. ``says_it_listens``: whether the log
-    of a broker without an agent shows that it listens.
+    ``product``: the product's name. ``name``: its name in a run's recorded versions. ``versions``: the choices of
+    ``--broker-version``, the default first. ``secrets``: path of a broker's secrets below the private folder, with
+    ``{broker}`` for its name. ``first_serves``: if two brokers share a store, the first to start serves, regardless of
+    names. ``image``: None if no container can run them. ``bind_failed``: a pattern of the text that a broker logs about
+    a port that it cannot bind; one of the groups is the port.
     """
 
+    product: str
     name: str
-    distribution: str
-    jar: str
-    needs: tuple[str, ...]
-    command: Command
-    secrets: str
-    first_serves: bool
-    image: ProductImage
-    says_it_listens: Callable[[Iterable[str]], bool] = lambda lines: False
+    versions: tuple[str, ...]
+    secrets: str = "brokers.properties"
+    first_serves: bool = True
+    image: ProductImage | None = None
+    bind_failed: re.Pattern[str] | None = None
+
+    def release(
+        self, topology: str, version: str | None, path: Path | None, others: Sequence["ProductLaunch"]
+    ) -> Release:
+        """Return the release for a topology, by its name. Raises UserError.
+
+        ``version``: None for the default. ``path``: the user's build. ``others``: the launches of other products.
+        """
+        if path:
+            raise UserError(f"--distribution {path}: {self.product} brokers are not started from one; leave it out")
+        return Version(self.chosen(version))
+
+    def chosen(self, version: str | None, otherwise: str = "") -> str:
+        """Return the version, or the default for None. Raises UserError. ``otherwise``: another next step."""
+        if version and version not in self.versions:
+            raise UserError(
+                f"--broker-version {version}: {self.product} brokers have no such version here; write one of "
+                f"{', '.join(self.versions)}{otherwise}"
+            )
+        return version or self.versions[0]
+
+    def recognizes(self, build: Path) -> bool:
+        """Return whether an unpacked build is of this product."""
+        return False
+
+    def heap_mb(self, broker: AnyBroker, memory_mb: int) -> int | None:
+        """Return the heap of a broker's Java virtual machine; None if it has none. ``memory_mb``: --broker-memory."""
+        return None
+
+    def check(self, brokers: Sequence[AnyBroker]) -> None:
+        """Check that this machine can start brokers with their settings, before a run. Raises UserError."""
+
+    def check_recording(self, brokers: Sequence[AnyBroker]) -> None:
+        """Check that this machine can record the brokers for ``--jfr``. Raises UserError."""
+        raise UserError(f"--jfr: {self.product} brokers do not run in a Java virtual machine; leave it out")
+
+    def find(
+        self, topology: str, brokers: Iterable[AnyBroker], release: Release, bind_host: str, progress: Progress
+    ) -> Programs:
+        """Find everything that processes on this machine are started from. Raises UserError.
+
+        ``topology``: its name. ``bind_host``: the address at which clients reach the brokers.
+        """
+        raise NotImplementedError
+
+    def find_in_image(self, home: Path, tools: Path, progress: Progress) -> Programs:
+        """Find everything that brokers in containers are started from, in addition to their image. Raises UserError.
+
+        ``home``: the distribution's folder in the image. ``tools``: the folder inside for mounted files.
+        """
+        raise NotImplementedError
+
+    def versions_in_image(self, agent: Any) -> dict[str, str]:
+        """Return versions of parts of the image, through a broker's agent. Raises ManagementFailed."""
+        return {}
+
+    def says_it_listens(self, lines: Iterable[str]) -> bool:
+        """Return whether the log of a broker without an agent shows that it listens."""
+        return False
+
+    def failed_start(self, lines: Iterable[str]) -> str:
+        """Return why a running broker has to be ended, from the log of its start; '' if there is no such reason."""
+        return ""
+
+    def management_port_taken(self, lines: Iterable[str]) -> bool:
+        """Return whether the log shows that the port of its management interface could not be bound."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -180,18 +252,3 @@ class ProductCompose:
     data: PurePosixPath
     standby_writes: bool
     start_script: Callable[[], str]
-
-
-class Executables:
-    """The programs of brokers that do not run in a JVM; by default there are none."""
-
-    def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
-        """Return the program for each broker, by name. ``topology``: the topology's name. Raises UserError."""
-        return {}
-
-    def versions(self, executables: Mapping[str, Path]) -> dict[str, str]:
-        """Return the versions of the programs, by product. Raises UserError."""
-        return {}
-
-    def command(self, executable: Path, folders: BrokerFolders) -> list[str]:
-        raise NotImplementedError

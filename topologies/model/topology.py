@@ -15,7 +15,7 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.deliveries import ClientDestination
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.explicit_fields import replace_explicitly
-from topologies.model.launch import Executables, ProductCompose, ProductLaunch
+from topologies.model.launch import ProductCompose, ProductLaunch
 from topologies.model.link import Link
 from topologies.model.management import (
     AgentT,
@@ -42,7 +42,8 @@ Rule = Callable[[Sequence[AnyBroker], Sequence[Link]], Iterator[str]]
 class ProductManagement(Generic[AgentT]):
     """How to manage the brokers of a product.
 
-    ``connect``: opens the agent at an endpoint; its requests time out after the given seconds.
+    ``connect``: opens the agent at an endpoint; its requests time out after the given seconds. ``path``: the path of
+    the endpoint's URL.
 
     ``queries``: the queries to a broker of a topology, by its name. ``link_end``: a broker's data on its link ends.
     ``missing``: one sentence per missing proof of a link, from the ends of all queried brokers. ``start_link`` and
@@ -59,6 +60,7 @@ class ProductManagement(Generic[AgentT]):
     """
 
     connect: Callable[[ManagementEndpoint, float], AgentT]
+    path: str
     queries: Callable[["Topology", str], BrokerQueries[AgentT]]
     link_end: Callable[[AgentT], Any]
     missing: Callable[[Link, Mapping[str, Any]], tuple[str, ...]]
@@ -93,8 +95,9 @@ class BrokerProduct:
     * render: ``render`` makes a broker's files, name to text. ``lacks`` yields a sentence for each topology setting
       that a version of the product does not support. ``amazon_mq`` makes CloudFormation templates; it is None if
       Amazon MQ does not offer these brokers. ``needs_tls``: whether a broker needs certificates.
-    * launch: ``launch``, ``executables`` and ``compose``; ``why_no_container`` explains why a broker cannot run in a
-      container ('' if it can), ``in_container`` is the broker with the addresses that it announces to clients there.
+    * launch: ``launch``, and ``compose``, which is None if Docker Compose cannot start these brokers;
+      ``why_no_container`` explains why a broker cannot run in a container ('' if it can), ``in_container`` is the
+      broker with the addresses that it announces to clients there.
       ``for_topics`` is the broker without settings that break messages with several subscribers.
     * manage and prove: ``management``.
     """
@@ -102,26 +105,26 @@ class BrokerProduct:
     name: str
     brokers: Mapping[str, type[AnyBroker]]
     links: Mapping[str, type[Link]]
-    manual_words: Mapping[str, Mapping[str, str]] = field(repr=False)
-    join: Callable[[AnyBroker, AnyBroker, Sequence[Link]], Link]
     problems: Rule
-    warnings: Rule
     reaches: Callable[[Sequence[AnyBroker], Sequence[Link], str, str, str], bool]
     carries_all: Callable[[Sequence[AnyBroker], Sequence[Link], str], bool]
     routes: Callable[[Sequence[AnyBroker], Iterable[ClientDestination], Iterable[ClientDestination]], tuple[Route, ...]]
-    temporary_queues_by: tuple[str, ...]
-    unanswered: frozenset[tuple[str, str]]
     render: Callable[["Topology", AnyBroker, Site], Mapping[str, str]]
-    lacks: Callable[["Topology", str], Iterator[str]]
-    needs_tls: Callable[["Topology", AnyBroker], bool]
-    why_no_container: Callable[["Topology", AnyBroker], str]
-    in_container: Callable[["Topology", AnyBroker], AnyBroker]
-    for_topics: Callable[[AnyBroker], AnyBroker]
-    amazon_mq: Callable[["Topology"], dict[str, str]] | None
     launch: ProductLaunch
-    executables: Executables
-    compose: ProductCompose
     management: ProductManagement[Any] = field(repr=False)
+    # What follows is for products that have it.
+    join: Callable[[AnyBroker, AnyBroker, Sequence[Link]], Link] | None = None
+    warnings: Rule = lambda brokers, links: iter(())
+    manual_words: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    temporary_queues_by: tuple[str, ...] = ()
+    unanswered: frozenset[tuple[str, str]] = frozenset()
+    lacks: Callable[["Topology", str], Iterator[str]] = lambda topology, version: iter(())
+    needs_tls: Callable[["Topology", AnyBroker], bool] = lambda topology, broker: False
+    why_no_container: Callable[["Topology", AnyBroker], str] = lambda topology, broker: ""
+    in_container: Callable[["Topology", AnyBroker], AnyBroker] = lambda topology, broker: broker
+    for_topics: Callable[[AnyBroker], AnyBroker] = lambda broker: broker
+    amazon_mq: Callable[["Topology"], dict[str, str]] | None = None
+    compose: ProductCompose | None = None
 
 
 @dataclass(frozen=True)

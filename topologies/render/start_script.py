@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+from topologies.jvm.launch import KEPT_TO_ITSELF
 from topologies.model import site as names
-from topologies.model.launch import KEPT_TO_ITSELF, ProductImage
+from topologies.model.launch import ProductImage
 from topologies.model.site import SECRETS_FOLDER
 
 INSIDE = PurePosixPath("/brokerbench")

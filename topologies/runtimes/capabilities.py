@@ -19,8 +19,8 @@ class Capability(Enum):
 
     OWNS_BROKERS = "has exclusive brokers on this machine, which are empty at the start and removed after the run"
     OPERATES_BROKERS = "starts, stops, kills and freezes brokers"
-    CONFIGURES_BROKERS = "starts brokers with the run's configuration, each in a separate Java virtual machine"
-    CHOOSES_RELEASE = "starts brokers of a version or a build that the user chooses, with this machine's Java"
+    CONFIGURES_BROKERS = "starts brokers with the run's configuration, each in a separate process"
+    CHOOSES_RELEASE = "starts brokers of a version or a build that the user chooses"
     REACHES_RUNNING_BROKERS = "connects to running brokers, and trusts the certificates that the user names"
     LISTENS = "has brokers that listen at an address"
     MANAGES_BROKERS = "can query brokers through management"
@@ -88,6 +88,8 @@ def why_not(runtime: str, capability: Capability) -> str:
 
 def why_no_containers(topology: Topology) -> str:
     """Return why a topology cannot run in containers of any engine, with the next step; '' if it can. Pure."""
+    if topology.product.launch.image is None:
+        return f"{topology.flavour} brokers have no container image; use --runtime processes"
     for broker in topology.brokers:
         if why := topology.product.why_no_container(topology, broker):
             return why

@@ -8,14 +8,13 @@ Brokers run in containers or as processes, or they are external. The default is 
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from records.errors import UserError
 from records.store.rundir import RunDirectory
-from topologies.model.broker import MIB, AnyBroker
+from topologies.model.broker import MIB
 from topologies.model.launch import LOOPBACK
 from topologies.model.proxied_links import proxied
 from topologies.model.topology import Topology
@@ -26,11 +25,9 @@ from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external import credentials as external_credentials
 from topologies.runtimes.external import file as external_file
 from topologies.runtimes.external.runtime import ExternalRuntime
-from topologies.runtimes.java import NoJava, find_java, require_taken
 from topologies.runtimes.managed import START_TIMEOUT_S
 from topologies.runtimes.prepared import render, render_for_topics, without_defaults
 from topologies.runtimes.processes.disks import why_no_disks
-from topologies.runtimes.processes.recordings import RECORDER_OPTIONS, why_no_recording
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of
 
@@ -79,7 +76,7 @@ def choose(wanted: str, image: str | None, look: Callable[[str | None], Containe
     if wanted == "external":
         return Choice("external", "running brokers from --brokers-file")
     if wanted == "processes":
-        return Choice("processes", f"local JVMs, {ASKED}")
+        return Choice("processes", f"on this machine, {ASKED}")
     means = look(image)
     if not means.problem:
         because = ASKED if wanted else "chosen by --image" if image else "the engine answers and the image is available"
@@ -87,7 +84,7 @@ def choose(wanted: str, image: str | None, look: Callable[[str | None], Containe
     if wanted or image:
         option = "--runtime containers" if wanted else f"--image {image}"
         raise UserError(f"{option}: {means.problem}")
-    return Choice("processes", f"local JVMs, because containers are not available: {means.problem}")
+    return Choice("processes", f"on this machine, because containers are not available: {means.problem}")
 
 
 def _processes(wanted: str, image: str | None, release: str) -> Choice:
@@ -95,7 +92,7 @@ def _processes(wanted: str, image: str | None, release: str) -> Choice:
         raise UserError(f"{release} --image {image}: only containers have an image; leave one out")
     if wanted and (why := why_not(wanted, Capability.CHOOSES_RELEASE)):
         raise UserError(f"{release} --runtime {wanted}: {why}")
-    return Choice("processes", f"local JVMs, chosen by {release.partition(' ')[0]}")
+    return Choice("processes", f"on this machine, chosen by {release.partition(' ')[0]}")
 
 
 def containers_for(topology: Topology | None, look: Look) -> Callable[[str | None], ContainerSupport]:
@@ -177,8 +174,7 @@ class BrokerSetup:
         """Check the choices for a topology. Raises UserError."""
         if can(self.runtime, Capability.CHOOSES_RELEASE):
             release_of(topology, self.broker_version, self.distribution)
-            for options, broker in {broker.java.options: broker.name for broker in topology.brokers[::-1]}.items():
-                require_taken(options, broker)
+            topology.product.launch.check(topology.brokers)
         self._check_memory(topology)
         self._check_overlay()
         self._check_empty_queues()
@@ -204,18 +200,21 @@ class BrokerSetup:
                 why = why_not(self.runtime, Capability.CONFIGURES_BROKERS)
                 raise UserError(f"{option} with --runtime {self.runtime}: {why}")
 
-    def heap_mb(self, broker: AnyBroker) -> int:
-        """Return the heap of a broker that is started here, in a Java virtual machine."""
-        return broker.java.heap_mb or self.broker_memory_mb
+    def heaps_mb(self, topology: Topology) -> dict[str, int]:
+        """Return the heap of each broker that is started here in a Java virtual machine."""
+        heap_mb = topology.product.launch.heap_mb
+        heaps = {broker.name: heap_mb(broker, self.broker_memory_mb) for broker in topology.brokers}
+        return {broker: heap for broker, heap in heaps.items() if heap is not None}
 
     def warnings(self, topology: Topology, memory_bytes: float) -> Iterator[str]:
         """Warn about settings that overload this machine. ``memory_bytes``: its memory."""
         if not can(self.runtime, Capability.CONFIGURES_BROKERS):
             return
-        heaps_mb = [self.heap_mb(broker) for broker in topology.brokers if broker.keeps_messages]
-        if sum(heaps_mb) * MIB > memory_bytes:
+        heaps_mb = self.heaps_mb(topology)
+        total_mb = sum(heaps_mb.values())
+        if total_mb * MIB > memory_bytes:
             yield (
-                f"the heaps of {len(heaps_mb)} brokers take {sum(heaps_mb):,} MiB, and this machine has "
+                f"the heaps of {len(heaps_mb)} brokers take {total_mb:,} MiB, and this machine has "
                 f"{memory_bytes / MIB:,.0f} MiB: brokers that swap are slow, and the system may kill them; use less "
                 "for --broker-memory or heap_mb, or fewer brokers"
             )
@@ -225,12 +224,14 @@ class BrokerSetup:
 
         The broker would replace it with a share of the heap, contrary to the run's settings.
         """
-        for broker in topology.brokers if can(self.runtime, Capability.CONFIGURES_BROKERS) else ():
-            limit_bytes = getattr(broker, "memory_limit_bytes", 0)
-            if limit_bytes > self.heap_mb(broker) * MIB:
+        for name, heap_mb in (
+            self.heaps_mb(topology).items() if can(self.runtime, Capability.CONFIGURES_BROKERS) else ()
+        ):
+            limit_bytes = getattr(topology.broker(name), "memory_limit_bytes", 0)
+            if limit_bytes > heap_mb * MIB:
                 raise UserError(
-                    f"broker {broker.name!r}: memory_limit_bytes={limit_bytes}, but its heap is "
-                    f"{self.heap_mb(broker):,} MiB; write at most {self.heap_mb(broker) * MIB}, or more for "
+                    f"broker {name!r}: memory_limit_bytes={limit_bytes}, but its heap is "
+                    f"{heap_mb:,} MiB; write at most {heap_mb * MIB}, or more for "
                     "--broker-memory or heap_mb"
                 )
 
@@ -244,14 +245,7 @@ class BrokerSetup:
             return
         if why := why_not(self.runtime, Capability.RECORDS_JVMS):
             raise UserError(f"--jfr --runtime {self.runtime}: {why}")
-        for broker in topology.brokers:
-            for option in broker.java.options:
-                if option.startswith(RECORDER_OPTIONS):
-                    rule = "--jfr sets the options of the recorder; leave one of them out"
-                    raise UserError(f"--jfr: broker {broker.name!r} has the jvm option {option}: {rule}")
-        with suppress(NoJava):  # reported when brokers start
-            if why := why_no_recording(find_java()):
-                raise UserError(f"--jfr: {why}")
+        topology.product.launch.check_recording(topology.brokers)
 
     def _check_overlay(self) -> None:
         options = {f"--overlay {self.overlay}": self.overlay, "--unset-defaults": self.unset_defaults}

@@ -254,9 +254,9 @@ class ManagedRuntime(Generic[AHandle]):
         if not handle.alive:
             raise self._failed(name, f"died while starting (exit status {handle.exit_status})")
         log = handle.log_lines(of_this_start=True)
-        if why := startup.agent_failure(log):
+        if why := self._topology.product.launch.failed_start(log):
             handle.kill()
-            raise self._failed(name, f"started without its Jolokia agent ({why}) and was ended")
+            raise self._failed(name, f"{why} and was ended")
         state = startup.state(self, self._topology, name, log)
         return state == startup.STANDS_BY or (state == startup.SERVES and self._listens(name))
 
@@ -272,8 +272,9 @@ class ManagedRuntime(Generic[AHandle]):
         ports = self._ready.ports_of(name)
         address = {port: self._wishes.address_of(protocol) for protocol, port in ports.items()}
         return startup.explain(
-            name, happened + self._no_room(), lines, ports, lambda port: port_in_use(port, address[port])
-        )
+            self._topology.product.launch, name, happened + self._no_room(), lines, ports,
+            lambda port: port_in_use(port, address[port]),
+        )  # fmt: skip
 
     def _no_room(self) -> str:
         """Return a sentence if the disk is full: a broker without disk space for its log cannot report it there."""

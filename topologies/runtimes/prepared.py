@@ -54,7 +54,7 @@ class RuntimeSettings:
     renderer: Render = render
     bind_host: str = LOOPBACK
     disk_mb: int | None = None  # size of each broker's disk; None: no disks
-    jfr: bool = False  # record Java Flight Recorder in each broker, for processes only
+    jfr: bool = False  # record each broker, for processes only
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class Prepared(Generic[AHandle]):
     """Everything that a run's brokers need to start, by broker name; nothing is running yet."""
 
     private: PrivateFolder
-    ports: Ports  # by (broker, protocol); the agent's port is under MANAGEMENT
+    ports: Ports  # by (broker, protocol); that of management is under MANAGEMENT
     client: Credentials
     management: Mapping[str, ManagementEndpoint]
     folders: Mapping[str, BrokerFolders]
@@ -82,7 +82,7 @@ class Prepared(Generic[AHandle]):
     links: LinkProxies | None = field(default=None, kw_only=True)  # the proxies of the links, if any
 
     def ports_of(self, broker: str) -> dict[str, int]:
-        """Return the ports by protocol; the agent's port is under MANAGEMENT."""
+        """Return the ports by protocol; that of management is under MANAGEMENT."""
         return {protocol: port for (name, protocol), port in self.ports.items() if name == broker}
 
 
@@ -101,7 +101,6 @@ def followers_of(topology: Topology) -> dict[str, tuple[str, ...]]:
 
 
 CLIENT, AGENT = "brokerbench", "brokerbench-agent"
-JOLOKIA_AGENT = "jolokia-agent"
 SECRETS_FILE = "brokers.properties"
 
 
@@ -111,12 +110,20 @@ def wanted_ports(topology: Topology) -> list[tuple[str, str]]:
 
 
 def listening(ports: Ports) -> dict[tuple[str, str], int]:
-    """Return the brokers' ports without the agents' ports."""
+    """Return the brokers' ports without those of management."""
     return {key: port for key, port in ports.items() if key[1] != MANAGEMENT}
 
 
-def management_of(broker: str, port: int, password: str) -> ManagementEndpoint:
-    return ManagementEndpoint(broker, f"http://{LOOPBACK}:{port}/jolokia/", AGENT, password)
+def management_endpoints(topology: Topology, ports: Ports) -> dict[str, ManagementEndpoint]:
+    """Return the management address of each broker that has one, with a new password for all."""
+    path, password = topology.product.management.path, new_password()
+    return {
+        broker.name: ManagementEndpoint(
+            broker.name, f"http://{LOOPBACK}:{ports[broker.name, MANAGEMENT]}{path}", AGENT, password
+        )
+        for broker in topology.brokers
+        if broker.has_agent
+    }
 
 
 def secrets_of(client: Credentials, topology: Topology) -> dict[str, str]:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from topologies.management.contract import ManagedBrokers, agent_at, queries_of, serving
+from topologies.model.launch import ProductLaunch
 from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import LOG_TAIL_LINES
@@ -51,13 +52,7 @@ LINE_LIMIT = 600
 NOISE = re.compile(
     r"^\s*(at |\.\.\. \d+ (more|common frames)|$)|JVM args: |Extensions classpath:|^\s+\[/|^ACTIVEMQ_\w+: "
 )
-BIND_FAILED = re.compile(
-    r"Failed to bind to server socket: \S*?:(\d+)(?:[/?]\S*)? due to"
-    r"|Failed to bind acceptor \S+ to \S*?:(\d+)"
-    r"|Listener error on \S*?:(\d+): "
-)
-AGENT_FAILED = re.compile(r"Could not start Jolokia agent: (.*)")
-MANAGEMENT = "management"  # the agent's port, among the ports of a broker by protocol
+MANAGEMENT = "management"  # the management interface's port, among the ports of a broker by protocol
 
 
 def informative_lines(lines: Iterable[str]) -> list[str]:
@@ -66,28 +61,29 @@ def informative_lines(lines: Iterable[str]) -> list[str]:
     return informative[-LOG_TAIL_LINES:]
 
 
-def agent_failure(lines: Iterable[str]) -> str:
-    """Return the Jolokia agent's message about its failure; '' if it did not fail. The broker continues without it."""
-    return next((match.group(1) for line in lines if (match := AGENT_FAILED.search(line))), "")
-
-
-def refused_ports(lines: Sequence[str], ports: Mapping[str, int]) -> list[int]:
-    """Return ports that could not be bound. The agent's message does not name its port, so ``ports`` is needed too."""
-    named = [int(port) for line in lines if (match := BIND_FAILED.search(line)) for port in match.groups() if port]
-    if "BindException" in agent_failure(lines) and MANAGEMENT in ports:
+def refused_ports(launch: ProductLaunch, lines: Sequence[str], ports: Mapping[str, int]) -> list[int]:
+    """Return ports that could not be bound, from the lines of a broker's log. ``ports``: all ports of the broker."""
+    failures = [match for line in lines if launch.bind_failed and (match := launch.bind_failed.search(line))]
+    named = [int(port) for failure in failures for port in failure.groups() if port]
+    if launch.management_port_taken(lines) and MANAGEMENT in ports:
         named.append(ports[MANAGEMENT])
     return list(dict.fromkeys(named))
 
 
 def explain(
-    broker: str, happened: str, lines: Sequence[str], ports: Mapping[str, int], taken: Callable[[int], str]
+    launch: ProductLaunch,
+    broker: str,
+    happened: str,
+    lines: Sequence[str],
+    ports: Mapping[str, int],
+    taken: Callable[[int], str],
 ) -> str:
     """Return the message of a RuntimeFailed.
 
     It has the broker, the event, rejected ports, the next step and the end of the log. ``taken``: returns the sentence
     about the process that holds a port.
     """
-    refused = refused_ports(lines, ports)
+    refused = refused_ports(launch, lines, ports)
     reasons = "".join(f"; {taken(port)}" for port in refused)
     step = ". End that process or choose other ports" if refused else ""
     informative = informative_lines(lines)

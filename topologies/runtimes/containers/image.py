@@ -9,14 +9,16 @@ import argparse
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import docker
 from docker.errors import BuildError, ImageNotFound
 from testcontainers.core.config import testcontainers_config
 
+from records.errors import UserError
 from records.temporary import temporary_folder
+from topologies.model.launch import ProductImage
 from topologies.model.topology import BrokerProduct
 from topologies.products import DEFAULT, PRODUCTS
 from topologies.runtimes.containers.engine import (
@@ -29,7 +31,6 @@ from topologies.runtimes.containers.engine import (
     reason,
     step_for,
 )
-from topologies.runtimes.distribution import DistributionUnavailable, ensure, pinned
 
 RECIPES = Path(__file__).resolve().parents[3] / "docker-compose" / "images"
 PULL_TIMEOUT_S = 900
@@ -47,6 +48,13 @@ class Image:
     home: PurePosixPath
 
 
+def image_of(product: BrokerProduct) -> ProductImage:
+    """Return the product's images. Raises UserError if it has none."""
+    if product.launch.image is None:
+        raise UserError(f"{product.name} brokers have no container image; use --runtime processes")
+    return product.launch.image
+
+
 def wanted(product: BrokerProduct, name: str | None, is_here: Callable[[str], bool]) -> str:
     """Return the requested image; otherwise upstream's, or the one built here if only that is on the engine.
 
@@ -54,7 +62,8 @@ def wanted(product: BrokerProduct, name: str | None, is_here: Callable[[str], bo
     """
     if name:
         return name
-    ours, upstream = product.launch.image.built, product.launch.image.upstream
+    image = image_of(product)
+    ours, upstream = image.built, image.upstream
     return ours if not is_here(upstream) and is_here(ours) else upstream
 
 
@@ -83,11 +92,8 @@ def obtain(engine: Engine, product: BrokerProduct, wanted_name: str | None, prog
         except FAILURES as error:
             raise EngineTrouble(explain_missing_image(product, name, reason(error))) from error
     variables = dict(entry.partition("=")[::2] for entry in docker_image.attrs["Config"].get("Env") or ())
-    return Image(
-        name,
-        str(docker_image.id),
-        PurePosixPath(variables.get(product.launch.image.home_variable) or product.launch.image.home),
-    )
+    image = image_of(product)
+    return Image(name, str(docker_image.id), PurePosixPath(variables.get(image.home_variable) or image.home))
 
 
 def explain_missing_image(product: BrokerProduct, name: str, why: str) -> str:
@@ -132,16 +138,16 @@ def build(engine: Engine, base: str, product: BrokerProduct, tag: str) -> str:
     """Build a product's image from ``base``, which needs Java 17 or newer; return its id.
 
     Only the distribution needs the network, and the cache keeps it. Raises EngineTrouble or
-    DistributionUnavailable.
+    UserError.
     """
-    distribution = pinned(product.launch.distribution)
-    archive = ensure(replace(distribution, folder=""))
+    image_parts = image_of(product)
+    archive, sha512 = image_parts.archive()
     with temporary_folder("brokerbench-image-") as folder, client_of(engine.host, PULL_TIMEOUT_S) as client:
         context = folder / "context"
         context.mkdir()
-        shutil.copy(RECIPES / product.launch.image.recipe / "Dockerfile", context)
+        shutil.copy(RECIPES / image_parts.recipe / "Dockerfile", context)
         shutil.copy(archive, context)
-        arguments = {"BASE": base, "ARCHIVE": archive.name, "SHA512": distribution.sha512}
+        arguments = {"BASE": base, "ARCHIVE": archive.name, "SHA512": sha512}
         try:
             image, _ = client.images.build(path=str(context), tag=tag, rm=True, forcerm=True, buildargs=arguments)
         except BuildError as error:
@@ -160,10 +166,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--tag", help="name of the image; by default the name that runs look for")
     options = parser.parse_args(arguments)
     product = PRODUCTS[options.of]
-    tag = options.tag or product.launch.image.built
+    tag = options.tag or image_of(product).built
     try:
         print(f"{tag}: {build(find(), options.base, product, tag)}")
-    except (EngineTrouble, DistributionUnavailable) as error:
+    except (EngineTrouble, UserError) as error:
         print(f"container_image: {error}", file=sys.stderr)
         return 2
     return 0

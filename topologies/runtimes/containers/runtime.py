@@ -1,8 +1,8 @@
 """Runs brokers in containers, with Testcontainers on a local Docker engine and one network per topology.
 
-Each broker has a separate host name on the network. Its files are mounted: configuration, passwords and Jolokia's agent
-read-only; data and log from the run folder. The container runs as the owner of these files. It runs the same Java
-process as `processes.runtime`. Its port is published only on this machine's loopback, with the same number as inside. A
+Each broker has a separate host name on the network. Its files are mounted: configuration, passwords and the product's
+own files read-only; data and log from the run folder. The container runs as the owner of these files. It runs the same
+program as `processes.runtime`. Its port is published only on this machine's loopback, with the same number as inside. A
 guard (topologies.runtimes.containers.guard) removes everything by label, however the run ends.
 """
 
@@ -23,7 +23,7 @@ from topologies.management.contract import agent_at, queries_of
 from topologies.model import site as names
 from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials, ManagementEndpoint
-from topologies.model.launch import LOOPBACK, BrokerFolders, Launch, ProductLaunch, Stores, agent_properties, properties
+from topologies.model.launch import LOOPBACK, BrokerFolders, BrokerPlace, Stores, properties
 from topologies.model.management import ManagementFailed
 from topologies.model.site import Site
 from topologies.model.topology import Topology
@@ -41,18 +41,16 @@ from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTroubl
 from topologies.runtimes.containers.image import enable_reaper_if_available, obtain
 from topologies.runtimes.containers.links import LINKS_HOST, links_in_containers
 from topologies.runtimes.contract import Progress
-from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.managed import ManagedRuntime
 from topologies.runtimes.ports import choose_ports
 from topologies.runtimes.prepared import (
     CLIENT,
-    JOLOKIA_AGENT,
     SECRETS_FILE,
     Ports,
     Prepared,
     RuntimeSettings,
     listening,
-    management_of,
+    management_endpoints,
     secrets_of,
     store_of,
     wanted_ports,
@@ -61,14 +59,13 @@ from topologies.runtimes.prepared import (
 from topologies.runtimes.private import Authority, PrivateFolder, new_password
 from topologies.runtimes.proxies.link_proxies import LinkProxies, find_for
 from topologies.runtimes.proxies.proxy_plan import API, Members, ProxyEndpoint, proxy_endpoints, proxy_plan
-from topologies.runtimes.startup import ASK_TIMEOUT_S, MANAGEMENT
+from topologies.runtimes.startup import ASK_TIMEOUT_S
 
 INSIDE = BrokerFolders(Path("/brokerbench"))
-AGENT_INSIDE = INSIDE.root / "jolokia-agent.jar"
 STORE_INSIDE = INSIDE.root / "store"
 SECRETS_INSIDE = INSIDE.root / "private" / "secrets"
 STORES_INSIDE = Stores.below(INSIDE.root / "private")
-AGENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
+MANAGEMENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ def prepare(
     image = obtain(engine, product, asked_image, progress)
     enable_reaper_if_available(engine, progress)
     remove_leftovers(engine, progress)
-    agent = ensure(pinned(JOLOKIA_AGENT), progress=progress)
+    programs = product.launch.find_in_image(Path(image.home), INSIDE.root, progress)
     folders = {
         broker.name: BrokerFolders(directory.broker_folder(broker.name).absolute()) for broker in topology.brokers
     }
@@ -104,7 +101,8 @@ def prepare(
         try:
             run_labels = labels(token, directory.path.name)
             network = _network(engine, f"brokerbench-{plain(directory.path.name)}-{token}", run_labels)
-            context = ContainerContext(engine, image, product.launch, agent, network, host_names(topology), run_labels)
+            hosts = host_names(topology)
+            context = ContainerContext(engine, image, product.launch, programs, network, hosts, run_labels)
             log = directory.path.absolute() / "links" / "toxiproxy.log"
             return _prepared(topology, wishes, authority, context, folders, private, guard, toxiproxy, log)
         except BaseException:
@@ -146,8 +144,7 @@ def _prepared(
     ]
     chosen = choose_ports(needed, wishes.base_port, wishes.addresses)
     ports = {key: port for key, port in chosen.items() if not isinstance(key, ProxyEndpoint)}
-    client, agent_password = Credentials(CLIENT, new_password()), new_password()
-    management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in folders}
+    client, management = Credentials(CLIENT, new_password()), management_endpoints(topology, ports)
     secrets = secrets_of(client, topology)
     private.write(SECRETS_FILE, properties(secrets))
     if authority:
@@ -175,7 +172,7 @@ def _prepared(
         "image": context.image.name,
         "image-id": context.image.id,
         "docker-engine": context.engine.version,
-        "jolokia-agent": pinned(JOLOKIA_AGENT).version,
+        **context.programs.versions,
     }
     return ContainersPrepared(
         private, ports, client, management, folders, handles, rendered, versions, guard, links=links or None
@@ -207,13 +204,20 @@ def _network(engine: Engine, name: str, run_labels: Mapping[str, str]) -> Networ
         raise EngineTrouble(f"network {name} cannot be created: {explain_failure(error, engine.host)}") from error
 
 
-def command_inside(
-    product: ProductLaunch, home: Path, broker: AnyBroker, memory_mb: int, *, tls: bool, shares_store: bool
-) -> list[str]:
-    """Return the arguments of a broker's Java, with paths inside its container. ``home``: the distribution. Pure."""
-    stores = STORES_INSIDE if tls else None
-    launch = Launch(Path("java"), home, AGENT_INSIDE, SECRETS_INSIDE, memory_mb, stores, jvm=broker.java)
-    return product.command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if shares_store else None)
+def place_inside(
+    broker: AnyBroker, management: ManagementEndpoint, memory_mb: int, *, tls: bool, shares_store: bool
+) -> BrokerPlace:
+    """Return a broker's place in its container. ``management``: its address on this machine. Pure."""
+    return BrokerPlace(
+        broker,
+        INSIDE,
+        secrets=SECRETS_INSIDE,
+        management=replace(management, url=management.url.replace(LOOPBACK, EVERYWHERE)),
+        management_file=MANAGEMENT_FILE_INSIDE,
+        memory_mb=memory_mb,
+        store=STORE_INSIDE if shares_store else None,
+        stores=STORES_INSIDE if tls else None,
+    )
 
 
 def _container(
@@ -232,14 +236,11 @@ def _container(
     Inside, the broker's host name resolves to the address at which it is published. The broker announces that address
     to clients. The ports are the same inside and outside.
     """
-    host, agent_file = context.names[broker.name], private.path / f"agent-{plain(broker.name)}-{len(broker.name)}"
-    inside = ManagementEndpoint(
-        broker.name, management.url.replace(LOOPBACK, EVERYWHERE), management.username, management.password
-    )
-    private.write(agent_file.name, agent_properties(inside))
-    line = command_inside(
-        context.launch, Path(context.image.home), broker, wishes.memory_mb, tls=tls, shares_store=store is not None
-    )
+    host, prefix = context.names[broker.name], f"{plain(broker.name)}-{len(broker.name)}"
+    place = place_inside(broker, management, wishes.memory_mb, tls=tls, shares_store=store is not None)
+    command = context.programs.command(place)
+    private_files = {private.write(f"{prefix}-{path.name}", text): path for path, text in command.private_files.items()}
+    line = command.arguments
     container = DockerContainer(context.image.name, network=context.network, network_aliases=[host])
     container.with_name(f"{context.network.name}-{host}").with_command(line)
     for (name, protocol), port in ports.items():
@@ -250,8 +251,7 @@ def _container(
         (folders.data, INSIDE.data, "rw"),
         (folders.log, INSIDE.log, "rw"),
         (private.path / context.launch.secrets.format(broker=broker.name), SECRETS_INSIDE, "ro"),
-        (agent_file, AGENT_FILE_INSIDE, "ro"),
-        (context.agent, AGENT_INSIDE, "ro"),
+        *((outside, inside, "ro") for outside, inside in {**private_files, **context.programs.mounts}.items()),
         *([(private.path / path.name, path, "ro") for path in astuple(STORES_INSIDE)] if tls else []),
         *([(store, STORE_INSIDE, "rw")] if store else []),  # one kernel, so its lock works across containers
     ):
@@ -316,7 +316,6 @@ class ContainerRuntime(ManagedRuntime[BrokerContainer]):
     def _read_versions(self, broker: str) -> dict[str, str]:
         """Return the versions in the image, as the broker reports them."""
         with agent_at(self._topology, self.management(broker), ASK_TIMEOUT_S) as agent, suppress(ManagementFailed):
-            version = queries_of(self._topology, broker).version(agent)
-            java = str(agent.read("java.lang:type=Runtime", "VmVersion")["VmVersion"])
-            return {self._topology.product.launch.name: version, "java": java, "java-source": "image"}
+            launch, version = self._topology.product.launch, queries_of(self._topology, broker).version(agent)
+            return {launch.name: version, **launch.versions_in_image(agent)}
         return {}

@@ -1,9 +1,10 @@
-"""Runs brokers as processes on this machine: local JVMs on loopback ports, without Docker.
+"""Runs brokers as processes on this machine, on loopback ports, without Docker.
 
 Each broker runs below a separate guard (processes.guard) in a separate session: neither the terminal's Ctrl-C nor the
 death of the harness leaves it in an unintended state.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,35 +12,30 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from records.store.recordings import FOLDER
 from records.store.rundir import RunDirectory
 from topologies.model import site as names
 from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials
-from topologies.model.launch import BrokerFolders, Launch, agent_properties, environment, properties
+from topologies.model.launch import BrokerCommand, BrokerFolders, BrokerPlace, Release, properties
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Progress, RuntimeFailed
-from topologies.runtimes.distribution import ensure, pinned
-from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.managed import KILL_TIMEOUT_S, STOP_TIMEOUT_S, ManagedRuntime
 from topologies.runtimes.ports import choose_ports
 from topologies.runtimes.prepared import (
     CLIENT,
-    JOLOKIA_AGENT,
     SECRETS_FILE,
     Prepared,
     Render,
     RuntimeSettings,
     listening,
-    management_of,
+    management_endpoints,
     secrets_of,
     store_of,
     wanted_ports,
     write_files,
 )
 from topologies.runtimes.private import Authority, PrivateFolder, new_password
-from topologies.runtimes.processes import recordings
 from topologies.runtimes.processes.broker import BrokerProcess
 from topologies.runtimes.processes.disks import Disks, shared_stores
 from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, find_for
@@ -47,8 +43,7 @@ from topologies.runtimes.proxies.listening import listening_ports
 from topologies.runtimes.proxies.proxy_plan import API, ProxyEndpoint, hosts_file, proxy_endpoints, proxy_plan
 from topologies.runtimes.proxies.toxiproxy import LOG_LEVEL
 from topologies.runtimes.proxies.toxiproxy import command as toxiproxy_line
-from topologies.runtimes.release import OwnBuild, Release, release_of
-from topologies.runtimes.startup import MANAGEMENT
+from topologies.runtimes.release import release_of
 
 HOSTS = "hosts"
 
@@ -62,22 +57,13 @@ def prepare(
     progress: Progress,
 ) -> Prepared[BrokerProcess]:
     """Prepare a run. Raises UserError or OSError, and then leaves no secret behind."""
-    executables = topology.product.executables
-    executable_by_broker = executables.find(topology.name, topology.brokers, wishes.bind_host)
-    their_versions = executables.versions(executable_by_broker)
-    toxiproxy, java, launched = find_for(topology), find_java(), topology.product.launch
-    home = release.home if isinstance(release, OwnBuild) else ensure(release, progress=progress)
-    agent = ensure(pinned(JOLOKIA_AGENT), progress=progress)
+    launch, toxiproxy = topology.product.launch, find_for(topology)
+    programs = launch.find(topology.name, topology.brokers, release, wishes.bind_host, progress)
     brokers = [broker.name for broker in topology.brokers]
     wanted: list[tuple[str, str] | ProxyEndpoint] = [*wanted_ports(topology), *proxy_endpoints(topology)]
     chosen = choose_ports(wanted, wishes.base_port, wishes.addresses)
     ports = {key: port for key, port in chosen.items() if not isinstance(key, ProxyEndpoint)}
-    client, agent_password = Credentials(CLIENT, new_password()), new_password()
-    management = {
-        name: management_of(name, ports[name, MANAGEMENT], agent_password)
-        for name in brokers
-        if name not in executable_by_broker
-    }
+    client, management = Credentials(CLIENT, new_password()), management_endpoints(topology, ports)
     folders = {name: BrokerFolders(directory.broker_folder(name).absolute()) for name in brokers}
     private = PrivateFolder.create()
     try:
@@ -91,28 +77,26 @@ def prepare(
         site = replace(site, link_addresses=links.addresses, announced=links.announced) if links else site
         to = site, folders, private, secrets
         rendered = write_files(topology, _and_hosts(wishes.renderer), *to)
-        launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb, stores)
-        lines = {
-            name: executables.command(executable, folders[name]) for name, executable in executable_by_broker.items()
-        }
-        for name in management:
-            secrets_file = private.path / launched.secrets.format(broker=name)
-            jvm = topology.broker(name).java
-            jvm = replace(jvm, options=(*jvm.options, *recordings.OPTIONS)) if wishes.jfr else jvm
-            of_broker = replace(launch, secrets_file=secrets_file, jvm=jvm)
-            if f"{name}/{HOSTS}" in rendered:
-                of_broker = replace(of_broker, hosts_file=folders[name].conf / HOSTS)
-            store = store_of(topology, name, lambda active: folders[active].data)
-            agent_file = private.write(f"agent-{name}.properties", agent_properties(management[name]))
-            lines[name] = launched.command(of_broker, folders[name], agent_file, store)
-            if wishes.jfr:
-                (folders[name].log_file.parent.parent / FOLDER).mkdir(exist_ok=True)
-        handles = {name: _process(lines[name], name, folders[name], private, wishes.keep_data) for name in brokers}
+        handles = {}
+        for broker in topology.brokers:
+            name = broker.name
+            place = BrokerPlace(
+                broker,
+                folders[name],
+                secrets=private.path / launch.secrets.format(broker=name),
+                management=management.get(name),
+                management_file=private.path / f"agent-{name}.properties",
+                memory_mb=wishes.memory_mb,
+                store=store_of(topology, name, lambda active: folders[active].data),
+                stores=stores,
+                hosts_file=folders[name].conf / HOSTS if f"{name}/{HOSTS}" in rendered else None,
+                record=wishes.jfr,
+            )
+            handles[name] = _process(programs.command(place), name, folders[name], private, wishes.keep_data)
     except BaseException:
         private.remove()
         raise
-    versions = _versions(java, launched.name, release) | their_versions
-    prepared = (private, ports, client, management, folders, handles, rendered, versions)
+    prepared = (private, ports, client, management, folders, handles, rendered, programs.versions)
     return Prepared(
         *prepared,
         links=links or None,
@@ -131,11 +115,16 @@ def _and_hosts(renderer: Render) -> Render:
 
 
 def _process(
-    line: list[str], broker: str, folders: BrokerFolders, private: PrivateFolder, keep_data: bool
+    command: BrokerCommand, broker: str, folders: BrokerFolders, private: PrivateFolder, keep_data: bool
 ) -> BrokerProcess:
+    """Return the process of a broker, not yet started, with the files and folders that its command needs."""
+    for path, text in command.private_files.items():
+        private.write(str(path.relative_to(private.path)), text)
+    for folder in command.folders:
+        folder.mkdir(exist_ok=True)
     return BrokerProcess(
-        line,
-        environment(),
+        command.arguments,
+        dict(command.environment),
         log=folders.log_file,
         pid_file=private.path / f"{broker}.pid",
         remove=[private.path] if keep_data else [private.path, folders.data],
@@ -156,25 +145,15 @@ def _links(
     at = {key: port for key, port in chosen.items() if isinstance(key, ProxyEndpoint)}
     line = toxiproxy_line(toxiproxy, at[API])
     pid_file = private.path / "toxiproxy.pid"
-    process = BrokerProcess(line, environment() | LOG_LEVEL, log=log, pid_file=pid_file, remove=[private.path])
+    process = BrokerProcess(line, {**os.environ, **LOG_LEVEL}, log=log, pid_file=pid_file, remove=[private.path])
     upstream = {(broker, listener): site.address(broker, listener) for broker, listener in site.ports}
     proxies = proxy_plan(topology, at, upstream)
     doors_at = frozenset(proxy.address for proxy in proxies if proxy.address)  # proxies there use brokers' port numbers
     return LinkProxies(process, at[API], proxies, Place(partial(listening_ports, doors_at)))
 
 
-def _versions(java: Java, product: str, release: Release) -> dict[str, str]:
-    return {
-        product: release.version,
-        **(release.recorded(product) if isinstance(release, OwnBuild) else {}),
-        "jolokia-agent": pinned(JOLOKIA_AGENT).version,
-        "java": java.version,
-        "java-source": java.source,
-    }
-
-
 class ProcessRuntime(ManagedRuntime[BrokerProcess]):
-    """Brokers as local JVMs. ``release``: the default version if None; other options as for `ManagedRuntime`."""
+    """Brokers as processes. ``release``: the default version if None; other options as for `ManagedRuntime`."""
 
     name = "processes"
 

@@ -1,6 +1,7 @@
 """The Java virtual machine of a broker: its heap and further options."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from topologies.model.validity import TopologyInvalid, require_plain
 
@@ -39,6 +40,8 @@ REFUSED = {
 @dataclass(frozen=True)
 class Jvm:
     """A JVM. ``heap_mb``: initial and maximum heap size; 0: the value of ``--broker-memory``."""
+
+    section: ClassVar[str] = "jvm"
 
     heap_mb: int = 0
     options: tuple[str, ...] = ()  # -XX:+UseZGC

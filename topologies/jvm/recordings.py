@@ -3,10 +3,13 @@
 import os
 import re
 import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from records.environment import for_java
+from records.errors import UserError
 from records.store.recordings import CHUNK_SIZE, CHUNKS, FOLDER, SETTINGS
-from topologies.runtimes.java import ASK_TIMEOUT_S, Java
+from topologies.jvm.java import ASK_TIMEOUT_S, Java, NoJava, find_java
 
 MODULE = "jdk.jfr"
 OPTIONS = (
@@ -31,3 +34,15 @@ def why_no_recording(java: Java) -> str:
     if re.search(rf"^{re.escape(MODULE)}@", answer.stdout, re.MULTILINE):
         return ""
     return f"Java {java.version} of {java.source} has no module {MODULE}; set JAVA_HOME to a JDK, or leave it out"
+
+
+def check(options_by_broker: Mapping[str, Sequence[str]]) -> None:
+    """Check that brokers with these JVM options can be recorded on this machine. Raises UserError."""
+    for broker, options in options_by_broker.items():
+        for option in options:
+            if option.startswith(RECORDER_OPTIONS):
+                rule = "--jfr sets the options of the recorder; leave one of them out"
+                raise UserError(f"--jfr: broker {broker!r} has the jvm option {option}: {rule}")
+    with suppress(NoJava):  # reported when brokers start
+        if why := why_no_recording(find_java()):
+            raise UserError(f"--jfr: {why}")

@@ -61,82 +61,14 @@ class PinnedArtifact:
         return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + f".{self.packaging}"
 
 
-def _archive(name: str, artifact: str, version: str, sha512: str) -> PinnedArtifact:
+def apache_archive(name: str, artifact: str, version: str, sha512: str) -> PinnedArtifact:
     """Return a broker distribution as published by Apache."""
     folder = f"{artifact}-{version}"
     return PinnedArtifact(name, "org.apache.activemq", artifact, version, "tar.gz", "bin", sha512, folder)
 
 
-PINNED = (
-    _archive(
-        "activemq-classic",
-        "apache-activemq",
-        "5.18.3",
-        "61abc4a08b9e1db6a5b1062bb1c839171e93bcb571817fd81744dd19874d7138"
-        "40bba99c7979d45bcb832d13ea01986b76fb11720f5ec63a0283e7d1934a33cc",
-    ),
-    _archive(
-        "activemq-classic",
-        "apache-activemq",
-        "5.16.6",
-        "3f73cb737d5b19dcd4df44a0f0f9bf30d33fb818f6d3eac78f626942848e7fdd"
-        "61b74cc7bdb4d51bae38cf9be5f836f4180fa1b693cfbb8a016eb68e3805b210",
-    ),
-    _archive(
-        "activemq-artemis",
-        "apache-artemis",
-        "2.44.0",
-        "d709eafe1ead38234216d324e9876ee0f66265a2deba36b526f64512de4da1e2"
-        "5ae6b5430a03dc002071ed91553c72f3ef01211d7414b14752272cbec66883b4",
-    ),
-    _archive(
-        "activemq-artemis",
-        "apache-artemis",
-        "2.40.0",
-        "270a00dc3028fb3b93c6aa09aa3e40fbe76015029e5308e0aac241589299a72d"
-        "ac9bb50a10e7e86ad66185e2d8bc7224626810df12f1ee05694322054ad32700",
-    ),
-    PinnedArtifact(
-        name="jolokia-agent",
-        group="org.jolokia",
-        artifact="jolokia-agent-jvm",
-        version="2.5.0",
-        packaging="jar",
-        classifier="javaagent",
-        sha512="e7e7ca02407f80c745c37cc69b454a445ad05d81fcda8f7c18dc74eb9586eb58"
-        "7897c0394ee240d228db935a41e008274296220ca8b3c5e993ae4a896249844b",
-    ),
-    PinnedArtifact(
-        name="eclipse-compiler",
-        group="org.eclipse.jdt",
-        artifact="ecj",
-        version="3.38.0",
-        packaging="jar",
-        classifier="",
-        sha512="8937dede817b8c37f23e0b42162bdd0f722e34e40f75a35b9ca45a17bc78c1a0"
-        "d65ddaa81b5e6916c7cd8895023a04dd6112031c952ab4584e72e6a1f35f1608",
-    ),
-)
-
 Fetch = Callable[[PinnedArtifact, Path], Path]
 """(distribution, empty folder) -> the file, somewhere below that folder. Any exception explains why there is none."""
-
-
-def pinned(name: str, version: str | None = None) -> PinnedArtifact:
-    """Return the pinned distribution of that name: the first listed, or that version.
-
-    Raises KeyError, which lists them.
-    """
-    for distribution in PINNED:
-        if distribution.name == name and version in (None, distribution.version):
-            return distribution
-    versions = ", ".join(f"{d.name} {d.version}" for d in PINNED)
-    raise KeyError(f"no pinned distribution {name} {version or ''}: the pinned versions are {versions}")
-
-
-def pinned_versions(name: str) -> tuple[str, ...]:
-    """Return all pinned versions; the default is the first."""
-    return tuple(distribution.version for distribution in PINNED if distribution.name == name)
 
 
 def cache_folder() -> Path:
