@@ -10,11 +10,11 @@ import inspect
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, Field, fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from brokerbench import api
 from brokerbench.compare.session import variable_options
@@ -30,37 +30,41 @@ from harness.options.declarations import LOAD, OF_LOCUST, OPTIONS, SCENARIOS_OWN
 from harness.scenario import NeededLink
 from records.documents import DOCS, DOCUMENTS
 from records.tables.results import MEANINGS, RESULT_TABLES
-from topologies.artemis.addresses import Address, AddressSetting
-from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
-from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
-from topologies.artemis.router import Router
-from topologies.artemis.users import ArtemisUser
-from topologies.catalogue.lookup import ENTRIES, entries
-from topologies.classic.broker import Broker, KahaDb
-from topologies.classic.network_connectors import (
-    FailoverDiscovery,
-    MulticastDiscovery,
-    NetworkConnector,
-    StaticDiscovery,
-)
-from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
-from topologies.classic.transport_connectors import TransportConnector
-from topologies.classic.users import ClassicUser
-from topologies.jvm.settings import Jvm
+from topologies.catalogue.lookup import entries
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impairment import Impairment
-from topologies.products import PRODUCTS
+from topologies.products import ENTRIES, PRODUCTS
 
 IN_SHORT = re.compile(r"^\*\*In short\*\*: (.+?)\n\n", re.DOTALL | re.MULTILINE)
 """A paragraph of a scenario's page: the result, and whether a manual's claim held."""
 PART = re.compile(r"(<!-- ([^\n]*): written by make docs -->\n\n)(.*?)(\n<!-- end -->\n)", re.DOTALL)
-FIELDS_OF = (
-    *(ClientGroup, Jvm),
-    *(Broker, TransportConnector, DestinationPolicy, DeadLetters, BridgeFilter, KahaDb, ClassicUser),
-    *(NetworkConnector, StaticDiscovery, FailoverDiscovery, MulticastDiscovery),
-    *(ArtemisBroker, Acceptor, AddressSetting, Address, Journal, HaPolicy, ArtemisUser, Router),
-    *(BrokerConnection, AddressMatch, Mirror, ClusterLink, ClusterConnection),
-)
+
+
+NEUTRAL = "topologies.model."
+
+
+def _parts_of_files() -> Iterator[type]:
+    """Yield the classes whose fields a topology file can have: client groups, and the products' own classes."""
+    yield ClientGroup
+    found: set[type] = set()
+    waiting = [kind for product in PRODUCTS.values() for kind in (*product.brokers.values(), *product.links.values())]
+    while waiting:
+        part = waiting.pop(0)
+        if part not in found and is_dataclass(part) and not part.__module__.startswith(NEUTRAL):
+            found.add(part)
+            yield part
+            waiting += [kind for hint in get_type_hints(part).values() for kind in _classes_in(hint)]
+
+
+def _classes_in(hint: Any) -> Iterator[type]:
+    """Yield the classes in a type such as ``tuple[Acceptor, ...] | None``."""
+    if isinstance(hint, type):
+        yield hint
+    for argument in get_args(hint):
+        yield from _classes_in(argument)
+
+
+FIELDS_OF = tuple(_parts_of_files())
 """The parts of a topology file."""
 CODE = re.compile(r"`[^`]*`|(--[a-z][a-z-]+|\b\d+\.\d+\.\d+\b(?![.\d]))")
 """Text in code font, or text that needs it: an option, a version."""
@@ -315,9 +319,9 @@ def columns_table(table: str) -> str:
     return _table("column | type | meaning", rows)
 
 
-def _new_section(table: str) -> str:
-    """Return the section for a table that the page lacks, for its end."""
-    return f"\n## `{table}`\n\n<!-- {_columns_of(table)}: written by make docs -->\n\n\n<!-- end -->\n"
+def _new_section(heading: str, part: str) -> str:
+    """Return the section for a part that the page lacks, for its end."""
+    return f"\n## {heading}\n\n<!-- {part}: written by make docs -->\n\n\n<!-- end -->\n"
 
 
 def _columns_of(table: str) -> str:
@@ -366,11 +370,16 @@ PARTS: dict[str, dict[str, Maker]] = {
 }
 
 
+GROWING = {"events.md": "`{}`", "topologies.md": "The catalogue: {}", "topology-fields.md": "`{}`"}
+"""The pages that get a section for a new table, product or part of a topology file, with its heading."""
+
+
 def page_text(page: str) -> str:
     """Return a page with all parts regenerated. KeyError for an unknown part."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    if page == "events.md":
-        text += "".join(_new_section(table) for table in RESULT_TABLES if f"{_columns_of(table)}:" not in text)
+    if page in GROWING:
+        lacking = (part for part in PARTS[page] if f"<!-- {part}: " not in text)
+        text += "".join(_new_section(GROWING[page].format(part.rpartition(" ")[2]), part) for part in lacking)
     return PART.sub(lambda part: part[1] + PARTS[page][part[2]](part[3]) + part[4], text)
 
 

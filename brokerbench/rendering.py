@@ -48,8 +48,8 @@ def _amazon_mq(topology: Topology) -> dict[str, str]:
     if templates is None:
         offered = " and ".join(name for name, product in PRODUCTS.items() if product.amazon_mq)
         raise TopologyInvalid(
-            f"topology {topology.name!r}: --to amazon-mq renders {offered} topologies, and this is an"
-            f" {topology.flavour} one; --to broker writes its configuration files"
+            f"topology {topology.name!r}: --to amazon-mq renders {offered} topologies, and this one's"
+            f" flavour is {topology.flavour}; --to broker writes its configuration files"
         )
     return templates(topology)
 

@@ -7,9 +7,9 @@ may vary. The options in SAID_BY_USERS and NO_CONDITIONS are not conditions.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from records.run import BROKER_PRODUCTS
+from records.run import BROKER_VERSIONS
 
-OF_THE_BROKERS = tuple(f"versions.{product}" for product in BROKER_PRODUCTS)
+OF_THE_BROKERS = tuple(f"versions.{name}" for name in BROKER_VERSIONS)
 
 
 @dataclass(frozen=True)

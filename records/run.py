@@ -119,8 +119,8 @@ class BrokerInfo:
 
 
 RECEIVERS = "amqpReceivers"
-BROKER_PRODUCTS = ("activemq", "artemis")
-"""The brokers' names in `RunInfo.versions`, by product; `topologies.products` has the products themselves."""
+BROKER_VERSIONS = ("activemq", "artemis", "broker ")
+"""The beginnings of the brokers' names in `RunInfo.versions`: products have ``broker NAME``, except the first two."""
 
 
 @dataclass(frozen=True)

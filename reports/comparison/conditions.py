@@ -8,7 +8,7 @@ from pathlib import PurePath
 from records.errors import UserError
 from records.loads.arrivals import FIXED
 from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, ArmField
-from records.run import BROKER_PRODUCTS, PRODUCER, RunInfo, UserInfo
+from records.run import BROKER_VERSIONS, PRODUCER, RunInfo, UserInfo
 from reports.comparison.runs import AnalysedRun
 from reports.other_files import OTHER_FILES, field_of
 
@@ -66,9 +66,8 @@ def conditions_of_each(runs: Sequence[RunInfo]) -> list[dict[str, Value]]:
     if any(run_conditions.get(VERSION) for run_conditions in conditions_of_runs):
         for run, run_conditions in zip(runs, conditions_of_runs, strict=True):
             if run.runtime == "processes" and not (run_conditions.get(VERSION) or run_conditions.get("distribution")):
-                run_conditions[VERSION] = next(
-                    (run.versions[name] for name in BROKER_PRODUCTS if name in run.versions), None
-                )
+                of_brokers = (value for name, value in run.versions.items() if name.startswith(BROKER_VERSIONS))
+                run_conditions[VERSION] = next(of_brokers, None)
     return conditions_of_runs
 
 

@@ -16,7 +16,7 @@ from lxml import etree
 from brokerbench.cli import main
 from brokerbench.rendering import write_files
 from tests.topologies.golden_files import assert_golden
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.classic.amazon_mq import templates
 from topologies.classic.amazon_mq_permitted import PERMITTED, permitted
 from topologies.classic.broker import Broker, KahaDb
@@ -26,6 +26,7 @@ from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
+from topologies.products import ENTRIES
 
 CLASSIC_ENTRIES = [name for name in ENTRIES if build(name).flavour == "classic"]
 CORE = "{http://activemq.apache.org/schema/core}"

@@ -17,8 +17,9 @@ from brokerbench.diagram import diagram
 from brokerbench.errors import OneLineErrors, sentence
 from brokerbench.rendering import broker_files
 from tests.house.tree import ROOT
-from topologies.catalogue.lookup import ENTRIES, build, entries
+from topologies.catalogue.lookup import build, entries
 from topologies.jvm.java import NoJava
+from topologies.products import ENTRIES
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,11 +8,12 @@ from brokerbench.drawing import draw_topology, has_same_drawing
 from tests.topologies.artemis_samples import clusters_and_connections
 from tests.topologies.golden_files import assert_golden
 from tests.topologies.samples import topologies
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.model.topology import Topology
+from topologies.products import ENTRIES
 
 WIDTH = 100
 DRAWN = (

@@ -16,10 +16,11 @@ from tests.topologies.samples import topologies
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import ClusterConnection, ClusterLink
 from topologies.artemis.product import ARTEMIS
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC
 from topologies.model.topology import Topology
+from topologies.products import ENTRIES
 
 
 def test_a_mesh_reconfigures_every_broker_that_opens_a_link_to_the_new_one() -> None:

@@ -21,10 +21,11 @@ from brokerbench.cli import main
 from brokerbench.interrupts import signals_interrupt
 from brokerbench.up import routes
 from tests.support.locust_run import REPOSITORY, as_a_user_has_it, nothing_left
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.classic.product import CLASSIC
 from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
+from topologies.products import ENTRIES
 from topologies.runtimes.choice import BrokerSetup
 from topologies.runtimes.containers import engine
 from topologies.runtimes.external.credentials import find

@@ -23,7 +23,8 @@ from tests.support.docs_commands import (
     try_command,
     write_files,
 )
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
+from topologies.products import ENTRIES
 
 COMMANDS = docs_commands()
 LEFT_OUT = [

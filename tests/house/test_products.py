@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from records.run import BROKER_PRODUCTS
+from records.run import BROKER_VERSIONS
 from tests.house.tree import ROOMS, parsed, python_files
 from topologies.products import PRODUCTS
 
-OWN = (Path("topologies/classic"), Path("topologies/artemis"), Path("topologies/products.py"))
+OWN = (*(Path("topologies", name) for name in PRODUCTS), Path("topologies/products.py"))
 TESTS_OF_CLASS = ("isinstance", "issubclass")
 
 
@@ -101,4 +101,6 @@ def test_what_asks_for_no_product_is_let_through(line: str) -> None:
 
 
 def test_what_records_call_the_brokers_is_what_their_products_are_called() -> None:
-    assert tuple(product.launch.name for product in PRODUCTS.values()) == BROKER_PRODUCTS
+    names = [product.launch.name for product in PRODUCTS.values()]
+    assert names[:2] == ["activemq", "artemis"], "runs are already recorded with these names"
+    assert [name for name in names if not name.startswith(BROKER_VERSIONS)] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.locust_run import make_run, nothing_left
-from topologies.catalogue.lookup import ENTRIES
+from topologies.products import ENTRIES
 
 ELSEWHERE = {
     "single": "test_transactions.py",

@@ -13,11 +13,12 @@ from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
 from topologies.artemis.product import ARTEMIS
 from topologies.artemis.router import Router
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
 from topologies.model.paths import blocking_limits, connected_pairs, shortest_paths
 from topologies.model.topology import Topology
+from topologies.products import ENTRIES
 
 A, B, C = (ArtemisBroker(name) for name in "abc")
 ORDERS = AddressMatch("orders.#")

@@ -19,11 +19,12 @@ from topologies.artemis.render import names
 from topologies.artemis.render.broker_xml import BROKER_XML, core, listening_uri
 from topologies.artemis.render.files import BROKER_PROPERTIES, ROLES, USERS
 from topologies.artemis.render.links import connection_uri
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.model.broker import AnyBroker
 from topologies.model.site import SECRET_KEYS, SECRETS_FOLDER, Site, fill_placeholders
 from topologies.model.topology import Topology
 from topologies.pinned import pinned_versions
+from topologies.products import ENTRIES
 from topologies.runtimes.prepared import render
 
 CORE = "{urn:activemq:core}"

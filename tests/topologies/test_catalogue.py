@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.topologies.golden_files import assert_golden, assert_golden_refusals
-from topologies.catalogue.lookup import ENTRIES, EntryCall, build, entries, entry_call
+from topologies.catalogue.lookup import EntryCall, build, entries, entry_call
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import FailoverDiscovery, MulticastDiscovery, StaticDiscovery
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.paths import count_by_links
 from topologies.model.validity import TopologyInvalid
+from topologies.products import ENTRIES
 
 VARIANTS = (
     "source-and-sink(duplex=True)",

@@ -15,10 +15,11 @@ from harness.options import run_options
 from harness.options.arguments import add_arguments
 from harness.options.plan import Plan, make
 from harness.options.run_options import read
-from topologies.catalogue.generated_names import fitting_name
-from topologies.catalogue.lookup import ENTRIES, build
-from topologies.catalogue.one_or_two_brokers import source_and_sink
+from topologies.catalogue.lookup import build
+from topologies.classic.networks.one_or_two_brokers import source_and_sink
+from topologies.model.generated_names import fitting_name
 from topologies.model.validity import LONGEST_NAME, NAME, TopologyInvalid
+from topologies.products import ENTRIES
 
 LARGEST = (1 << 31) - 1
 VALUES: dict[str, tuple[object, ...]] = {

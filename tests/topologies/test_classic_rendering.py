@@ -11,7 +11,7 @@ from lxml import etree
 from tests.topologies.conftest import activemq_xsd
 from tests.topologies.golden_files import FOLDER, assert_golden, settings_in
 from tests.topologies.samples import every_feature, site_of, topologies
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker, KahaDb
 from topologies.classic.network_connectors import (
     FailoverDiscovery,
@@ -35,6 +35,7 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.site import SECRET_KEYS, Site
 from topologies.model.topology import Topology
 from topologies.pinned import pinned_versions
+from topologies.products import ENTRIES
 from topologies.render.xml import SPRING
 from topologies.runtimes.prepared import render_for_topics
 

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.model.topology import Topology, present_links, with_links_opened_by
+from topologies.products import ENTRIES
 
 
 def opened(topology: Topology) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from tests.topologies.samples import site_of, topologies
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import BrokerConnection
 from topologies.artemis.router import Router
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay, overlay_named
 from topologies.catalogue.yaml_topology import parse_topology
 from topologies.classic.broker import Broker
@@ -23,6 +23,7 @@ from topologies.classic.network_connectors import NetworkConnector
 from topologies.jvm.settings import Jvm
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
+from topologies.products import ENTRIES
 from topologies.runtimes.prepared import render, without_defaults
 
 

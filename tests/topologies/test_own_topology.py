@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.topologies.golden_files import assert_golden_refusals
 from tests.topologies.samples import every_feature, topologies
 from topologies.artemis.router import Router
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.catalogue.yaml_topology import BROKERS, LINKS, SECTIONS, hint, parse_topology
 from topologies.catalogue.yaml_words import ANYWHERE, HOPS_OF_LINKS, INSTEAD, fields_within, places, spellings, words_at
 from topologies.classic.broker import Broker
@@ -25,6 +25,7 @@ from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.spelling import plainly
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
+from topologies.products import ENTRIES, PRODUCTS
 
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLE = REPOSITORY / "topologies" / "examples" / "branch-offices.yaml"
@@ -287,7 +288,12 @@ def test_every_field_that_only_one_flavour_has_is_told_to_the_other_in_any_spell
     flavour: str, kinds: dict[str, type]
 ) -> None:
     kinds_by_flavour = BROKERS if kinds in BROKERS.values() else LINKS
-    (foreign_kinds,) = (kinds_by_flavour[name] for name in kinds_by_flavour if name != flavour)
+    foreign_kinds = {
+        f"{name} {kind}": part
+        for name, parts in kinds_by_flavour.items()
+        for kind, part in parts.items()
+        if name != flavour
+    }
     foreign_fields = field_names(foreign_kinds) - field_names(kinds)
     assert foreign_fields
     for field in foreign_fields:
@@ -296,7 +302,7 @@ def test_every_field_that_only_one_flavour_has_is_told_to_the_other_in_any_spell
             assert (spellings(spelt) & words_at("section[0]", foreign_kinds)) - words_at("section[0]", kinds), spelt
 
 
-@pytest.mark.parametrize("flavour", list(INSTEAD))
+@pytest.mark.parametrize("flavour", [name for name, product in PRODUCTS.items() if product.links])
 def test_what_is_told_of_a_word_of_the_manuals_names_only_what_can_be_written(flavour: str) -> None:
     """Each word with an underscore after ``write`` is a field."""
     fields = {
@@ -337,7 +343,7 @@ def test_no_word_of_the_manuals_hides_a_field(flavour: str) -> None:
     assert hidden == set()
 
 
-@pytest.mark.parametrize("flavour", list(INSTEAD))
+@pytest.mark.parametrize("flavour", [name for name, product in PRODUCTS.items() if product.links])
 def test_what_is_told_of_an_entry_is_not_told_within_it_or_of_another_section(flavour: str) -> None:
     everywhere = set(INSTEAD[flavour][ANYWHERE].values())
     for path, kinds, _ in all_places(flavour):

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.topologies.walks import can_reach
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.model.deliveries import matches
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
+from topologies.products import ENTRIES
 
 A, B, C = (Broker(name) for name in "abc")
 QUEUE = "queue://orders.eu"

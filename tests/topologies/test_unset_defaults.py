@@ -15,13 +15,14 @@ from tests.topologies.golden_files import assert_golden
 from tests.topologies.samples import every_feature, site_of, topologies
 from topologies.artemis.render import names as artemis
 from topologies.artemis.router import Router
-from topologies.catalogue.lookup import ENTRIES, build
+from topologies.catalogue.lookup import build
 from topologies.catalogue.yaml_topology import parse_topology
 from topologies.classic.broker import Broker
 from topologies.classic.render import names as classic
 from topologies.model.impaired_links import with_all_proxied, with_impairments, without_impairments
 from topologies.model.topology import Topology
 from topologies.pinned import pinned_versions
+from topologies.products import ENTRIES
 from topologies.runtimes.prepared import render, render_for_topics, without_defaults
 
 ROOT = Path(__file__).parents[2]

@@ -6,17 +6,18 @@ from pathlib import Path
 import pytest
 
 from records.errors import UserError
+from topologies.artemis.product import ARTEMIS
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
 from topologies.classic.broker import Broker
 from topologies.classic.launch import arguments
+from topologies.classic.product import CLASSIC
 from topologies.jvm.java import require_taken
 from topologies.jvm.launch import JavaParts, agent_properties, environment
 from topologies.jvm.settings import Jvm
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.launch import BrokerFolders, BrokerPlace
 from topologies.model.topology import BrokerProduct
-from topologies.products import PRODUCTS
 from topologies.runtimes.containers.runtime import INSIDE, place_inside
 
 PARTS = JavaParts(Path("/jdk/bin/java"), Path("/activemq"), Path("/agent.jar"))
@@ -90,7 +91,7 @@ def test_the_agent_listens_where_its_endpoint_says_and_does_not_answer_multicast
     ]
 
 
-@pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
+@pytest.mark.parametrize("product", [CLASSIC, ARTEMIS], ids=["classic", "artemis"])
 def test_in_a_container_it_is_the_same(product: BrokerProduct) -> None:
     topology = Overlay(Path("o.yaml"), OVERLAY).apply(
         build({"classic": "single", "artemis": "artemis-single"}[product.name])

@@ -11,10 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from records.calls import before_missing_comma, parse_call
-from topologies.catalogue import artemis_networks as artemis
-from topologies.catalogue import hubs_trees_rings as tiers
-from topologies.catalogue import meshes
-from topologies.catalogue import one_or_two_brokers as few
 from topologies.catalogue.yaml_topology import hint_for_flavour, hint_for_place, is_file, read_topology
 from topologies.catalogue.yaml_words import spellings
 from topologies.model.broker import AnyBroker
@@ -22,33 +18,7 @@ from topologies.model.explicit_fields import mark_explicit_recursively
 from topologies.model.spelling import nearest, plainly
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
-
-ENTRIES: dict[str, Callable[..., Topology]] = {
-    "single": few.single,
-    "active-standby": few.active_standby,
-    "source-and-sink": few.source_and_sink,
-    "two-one-way": few.two_one_way,
-    "parallel-connectors": few.parallel_connectors,
-    "mesh": meshes.mesh,
-    "mesh-of-pairs": meshes.mesh_of_pairs,
-    "cross-region-mesh": meshes.cross_region_mesh,
-    "two-regions": meshes.two_regions,
-    "hub-and-spoke": tiers.hub_and_spoke,
-    "concentrator": tiers.concentrator,
-    "tiered-concentrator": tiers.tiered_concentrator,
-    "tree": tiers.tree,
-    "ring": tiers.ring,
-    "chain": tiers.chain,
-    "artemis-single": artemis.artemis_single,
-    "live-backup": artemis.live_backup,
-    "cluster": artemis.cluster,
-    "senders": artemis.senders,
-    "receivers": artemis.receivers,
-    "mirror": artemis.mirror,
-    "dual-mirror": artemis.dual_mirror,
-    "router-peer": artemis.router_peer,
-}
-
+from topologies.products import ENTRIES
 
 MEANT = {
     "networkttl": ("ttl", "message_ttl", "max_hops"),

@@ -194,6 +194,8 @@ class Reader:
 
     def part(self, node: Node, kinds: Mapping[str, type], path: str) -> Any:
         """Read one of several kinds of values. ``kind`` in the file selects it; the first is the default."""
+        if not kinds:
+            raise self.document.wrong(node, path, "brokers of this flavour have no such part; leave it out")
         usual = next(iter(kinds.values()))
         if isinstance(node, ScalarNode) and node.tag == f"{TAG}str" and _required(usual) == ["name"]:
             return self._build(usual, {"name": (node, node)}, node, path)

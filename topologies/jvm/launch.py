@@ -144,6 +144,7 @@ class JvmLaunch(ProductLaunch):
     arguments: JvmArguments
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "versions", tuple(distribution.version for distribution in self.distributions))
 
     def release(

@@ -155,20 +155,25 @@ class ProductImage:
 class ProductLaunch:
     """How to launch a product's brokers. Override what differs; `find` is required.
 
-    ``product``: the product's name. ``name``: its name in a run's recorded versions. ``versions``: the choices of
-    ``--broker-version``, the default first. ``secrets``: path of a broker's secrets below the private folder, with
-    ``{broker}`` for its name. ``first_serves``: if two brokers share a store, the first to start serves, regardless of
-    names. ``image``: None if no container can run them. ``bind_failed``: a pattern of the text that a broker logs about
-    a port that it cannot bind; one of the groups is the port.
+    ``product``: the product's name. ``versions``: the choices of ``--broker-version``, the default first. ``name``: the
+    product's name in a run's recorded versions; '' is ``broker NAME`` (`records.run.BROKER_VERSIONS`). ``secrets``:
+    path of a broker's secrets below the private folder, with ``{broker}`` for its name. ``first_serves``: if two
+    brokers share a store, the first to start serves, regardless of names. ``image``: None if no container can run them.
+    ``bind_failed``: a pattern of the text that a broker logs about a port that it cannot bind; one of the groups is the
+    port.
     """
 
     product: str
-    name: str
     versions: tuple[str, ...]
+    name: str = ""
     secrets: str = "brokers.properties"
     first_serves: bool = True
     image: ProductImage | None = None
     bind_failed: re.Pattern[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", f"broker {self.product}")
 
     def release(
         self, topology: str, version: str | None, path: Path | None, others: Sequence["ProductLaunch"]

@@ -10,7 +10,7 @@ from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.run.controller import RunController
 from records.errors import UserError
-from topologies.catalogue.lookup import ENTRIES
+from topologies.products import ENTRIES
 from topologies.runtimes.containers import engine
 
 counts: Counter[str] = Counter()

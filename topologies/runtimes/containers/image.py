@@ -160,9 +160,10 @@ def build(engine: Engine, base: str, product: BrokerProduct, tag: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
+    of_products = [name for name, product in PRODUCTS.items() if product.launch.image]
     parser = argparse.ArgumentParser(description="Build the broker image if upstream's cannot be pulled.")
     parser.add_argument("--base", required=True, help="image with Java 17 or newer on its PATH")
-    parser.add_argument("--of", choices=PRODUCTS, default=DEFAULT.name, help="broker product of the image")
+    parser.add_argument("--of", choices=of_products, default=DEFAULT.name, help="broker product of the image")
     parser.add_argument("--tag", help="name of the image; by default the name that runs look for")
     options = parser.parse_args(arguments)
     product = PRODUCTS[options.of]

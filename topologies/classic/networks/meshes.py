@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from topologies.catalogue.one_or_two_brokers import clients, numbered, pair
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.networks.one_or_two_brokers import clients, numbered, pair
 from topologies.classic.policies import DEFAULT_POLICIES, BridgeFilter
 from topologies.classic.product import CLASSIC
 from topologies.classic.transport_connectors import DEFAULT_CONNECTORS

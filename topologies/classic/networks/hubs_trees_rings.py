@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from topologies.catalogue.one_or_two_brokers import clients, numbered, pair
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.networks.one_or_two_brokers import clients, numbered, pair
 from topologies.classic.product import CLASSIC
 from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.topology import Topology

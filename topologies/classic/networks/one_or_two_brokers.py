@@ -1,17 +1,17 @@
 """Topologies of one broker, or of two brokers and the links between them: one function each, with its picture.
 
-The other entries are in `meshes` (full meshes), `hubs_trees_rings` (chains, tiers, rings) and `artemis_networks`.
+The other entries are in `meshes` (full meshes) and `hubs_trees_rings` (chains, tiers, rings).
 """
 
 from dataclasses import replace
 
-from topologies.catalogue.generated_names import fitting_name
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.policies import DEFAULT_POLICIES, BridgeFilter, DestinationPolicy
 from topologies.classic.product import CLASSIC
 from topologies.classic.transport_connectors import DEFAULT_CONNECTORS
 from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
+from topologies.model.generated_names import fitting_name
 from topologies.model.topology import Topology
 from topologies.model.validity import require_at_least, require_between
 

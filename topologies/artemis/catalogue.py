@@ -1,4 +1,6 @@
-"""Lists the topologies of ActiveMQ Artemis that come with the project: one function each, with its picture."""
+"""The topologies of ActiveMQ Artemis that come with the project: one function each, with its picture."""
+
+from collections.abc import Callable
 
 from records.tables.schemas import CANARY_PREFIX
 from topologies.artemis.addresses import Address, AddressSetting
@@ -232,3 +234,16 @@ def _topology(
     name: str, brokers: tuple[AnyBroker, ...], links: tuple[Link, ...], groups: tuple[ClientGroup, ...]
 ) -> Topology:
     return Topology(name, brokers, links, groups, ARTEMIS)
+
+
+ENTRIES: dict[str, Callable[..., Topology]] = {
+    "artemis-single": artemis_single,
+    "live-backup": live_backup,
+    "cluster": cluster,
+    "senders": senders,
+    "receivers": receivers,
+    "mirror": mirror,
+    "dual-mirror": dual_mirror,
+    "router-peer": router_peer,
+}
+"""In reading order."""
