@@ -26,12 +26,12 @@ def test_stack_frames_and_lists_of_arguments_are_left_out() -> None:
         "",
         "Caused by: disk",
     ]
-    assert informative_lines(lines) == ["ERROR: no", "Caused by: disk"]
+    assert informative_lines(CLASSIC, lines) == ["ERROR: no", "Caused by: disk"]
 
 
 def test_only_the_last_lines_are_told_and_long_ones_are_cut() -> None:
-    assert informative_lines([str(n) for n in range(50)]) == [str(n) for n in range(50 - LOG_TAIL_LINES, 50)]
-    assert informative_lines(["x" * 1000]) == ["x" * LINE_LIMIT]
+    assert informative_lines(CLASSIC, [str(n) for n in range(50)]) == [str(n) for n in range(50 - LOG_TAIL_LINES, 50)]
+    assert informative_lines(CLASSIC, ["x" * 1000]) == ["x" * LINE_LIMIT]
 
 
 def test_the_port_that_could_not_be_bound_is_read_off_the_log_once() -> None:

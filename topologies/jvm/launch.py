@@ -30,6 +30,10 @@ from topologies.model.launch import (
     properties,
 )
 
+NOISE = re.compile(
+    r"^\s*(at |\.\.\. \d+ (more|common frames)|$)|JVM args: |Extensions classpath:|^\s+\[/|^ACTIVEMQ_\w+: "
+)
+"""Stack frames, the list of JVM arguments, and other lines without information."""
 AGENT_FAILED = re.compile(r"Could not start Jolokia agent: (.*)")
 AGENT = "jolokia-agent.jar"
 KEPT_TO_ITSELF = (
@@ -142,6 +146,7 @@ class JvmLaunch(ProductLaunch):
     jar: str
     needs: tuple[str, ...]
     arguments: JvmArguments
+    noise: re.Pattern[str] = NOISE
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,10 +14,10 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class ManagementEndpoint:
-    """The Jolokia agent of a broker: ``http://127.0.0.1:40124/jolokia/``.
+    """The management interface of a broker, such as its Jolokia agent: ``http://127.0.0.1:40124/jolokia/``.
 
     ``ca_file``: certificates to trust for https; '' for this machine's trusted certificates. ``calls_itself``: the
-    broker name in its MBeans, if it differs from ``broker``, the name in the topology.
+    broker's own name, if it differs from ``broker``, the name in the topology.
     """
 
     broker: str

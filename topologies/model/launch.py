@@ -159,8 +159,8 @@ class ProductLaunch:
     product's name in a run's recorded versions; '' is ``broker NAME`` (`records.run.BROKER_VERSIONS`). ``secrets``:
     path of a broker's secrets below the private folder, with ``{broker}`` for its name. ``first_serves``: if two
     brokers share a store, the first to start serves, regardless of names. ``image``: None if no container can run them.
-    ``bind_failed``: a pattern of the text that a broker logs about a port that it cannot bind; one of the groups is the
-    port.
+    ``noise``: a pattern of lines that errors leave out when they show a log. ``bind_failed``: a pattern of the text
+    that a broker logs about a port that it cannot bind; one of the groups is the port.
     """
 
     product: str
@@ -169,6 +169,7 @@ class ProductLaunch:
     secrets: str = "brokers.properties"
     first_serves: bool = True
     image: ProductImage | None = None
+    noise: re.Pattern[str] = re.compile(r"^\s*$")
     bind_failed: re.Pattern[str] | None = None
 
     def __post_init__(self) -> None:

@@ -59,7 +59,7 @@ class Runtime(Protocol):
     def management(self, broker: str) -> ManagementEndpoint:
         """Return the agent's address and login.
 
-        Raises ManagementFailed (topologies.management.jolokia) if the broker has no reachable agent.
+        Raises ManagementFailed if the broker has no reachable agent.
         """
 
     def credentials(self) -> Credentials: ...
@@ -69,7 +69,7 @@ class Runtime(Protocol):
     def log_tail(self, broker: str) -> list[str]: ...
     def log_path(self, broker: str) -> Path | None: ...
     def versions(self) -> dict[str, str]:
-        """Return the versions that ran: broker distribution, Java, agent, …"""
+        """Return the versions that ran: of the brokers, and of the programs that they need."""
 
     def rendered(self) -> dict[str, str]:
         """Return every configuration file as rendered, by ``broker/file``; none contains a secret."""

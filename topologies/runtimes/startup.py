@@ -4,7 +4,6 @@ The broker itself must report that it serves, because its port may belong to ano
 start is in its log.
 """
 
-import re
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -49,15 +48,12 @@ def accepts(address: str, port: int) -> bool:
 
 
 LINE_LIMIT = 600
-NOISE = re.compile(
-    r"^\s*(at |\.\.\. \d+ (more|common frames)|$)|JVM args: |Extensions classpath:|^\s+\[/|^ACTIVEMQ_\w+: "
-)
 MANAGEMENT = "management"  # the management interface's port, among the ports of a broker by protocol
 
 
-def informative_lines(lines: Iterable[str]) -> list[str]:
-    """Return the last informative lines: no stack frames, no list of JVM arguments, cut to LINE_LIMIT."""
-    informative = [line.rstrip()[:LINE_LIMIT] for line in lines if not NOISE.search(line)]
+def informative_lines(launch: ProductLaunch, lines: Iterable[str]) -> list[str]:
+    """Return the last informative lines, without `ProductLaunch.noise`, cut to LINE_LIMIT."""
+    informative = [line.rstrip()[:LINE_LIMIT] for line in lines if not launch.noise.search(line)]
     return informative[-LOG_TAIL_LINES:]
 
 
@@ -86,6 +82,6 @@ def explain(
     refused = refused_ports(launch, lines, ports)
     reasons = "".join(f"; {taken(port)}" for port in refused)
     step = ". End that process or choose other ports" if refused else ""
-    informative = informative_lines(lines)
+    informative = informative_lines(launch, lines)
     log = "\n".join(f"    {line}" for line in informative) if informative else "    (it logged nothing)"
     return f"broker {broker!r} {happened}{reasons}{step}. Its log ends:\n{log}"
