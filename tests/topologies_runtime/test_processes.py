@@ -16,11 +16,11 @@ import pytest
 from records.store.rundir import RunDirectory
 from tests.support.runtimes import GONE_WITHIN_S, answers, eventually, gone, stores_in
 from topologies.catalogue.lookup import build
+from topologies.jvm import launch as jvm_launch
 from topologies.jvm.distribution import DistributionUnavailable
 from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.processes import runtime as process_runtime
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
@@ -141,7 +141,7 @@ def test_what_cannot_be_got_is_told_as_one_kind_of_failure(
     def fail(*_: object, **__: object) -> Path:
         raise error
 
-    monkeypatch.setattr(process_runtime, "ensure", fail)
+    monkeypatch.setattr(jvm_launch, "ensure", fail)
     with pytest.raises(RuntimeFailed) as failed:
         single(tmp_path).up(lambda _line: None)
     assert str(failed.value).startswith(sentence)
