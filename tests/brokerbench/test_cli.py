@@ -19,7 +19,7 @@ from brokerbench.rendering import broker_files
 from tests.house.tree import ROOT
 from topologies.catalogue.lookup import build, entries
 from topologies.jvm.java import NoJava
-from topologies.products import ENTRIES
+from topologies.products import ENTRIES, PRODUCTS
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -37,7 +37,7 @@ def test_the_catalogue_has_a_line_for_each_topology() -> None:
     lines = call("topologies").output.splitlines()
     assert [line.split()[0] for line in lines] == list(ENTRIES)
     assert [line.split()[1] for line in lines] == [build(name).flavour for name in ENTRIES]
-    assert {line.split()[1] for line in lines} == {"classic", "artemis"}
+    assert {line.split()[1] for line in lines} == {*PRODUCTS}
     assert [line for line in lines if len(line) > 150] == []
 
 

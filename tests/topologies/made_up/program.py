@@ -76,7 +76,7 @@ class Queue:
         return counted | {"depth": len(self.waiting) + in_flight, "in_flight": in_flight}
 
 
-class Broker:
+class QueueServer:
     def __init__(self, name: str, login: tuple[str, str]) -> None:
         self.name, self.login = name, login
         self.queues: dict[str, Queue] = defaultdict(Queue)  # by destination
@@ -97,7 +97,7 @@ class Broker:
 class Client:
     """The connection of one client."""
 
-    def __init__(self, broker: Broker, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, broker: QueueServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.broker, self.reader, self.writer = broker, reader, writer
         self.number = next(broker.numbers)
         self.subscribers: dict[str, Subscriber] = {}
@@ -179,7 +179,7 @@ class Client:
         taker.queue.deliver()
 
 
-async def manage(broker: Broker, login: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def manage(broker: QueueServer, login: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer one HTTP request."""
     try:
         request, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -196,7 +196,7 @@ async def manage(broker: Broker, login: str, reader: asyncio.StreamReader, write
 async def main(configuration_file: str, secrets_file: str, management_file: str) -> None:
     configuration, management = (json.loads(Path(name).read_text()) for name in (configuration_file, management_file))
     secrets = dict(line.partition("=")[::2] for line in Path(secrets_file).read_text().splitlines())
-    broker = Broker(
+    broker = QueueServer(
         configuration["name"], (secrets["brokerbench.client.username"], secrets["brokerbench.client.password"])
     )
     await asyncio.start_server(
