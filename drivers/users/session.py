@@ -213,7 +213,8 @@ class Session:
 
         ``place``, ``only``: see `client`; users that share a connection have all brokers in its URI. ``stay``: the
         user's stay that it is for; each has its own pool. In each process a client group has one pool for producers and
-        another for consumers, for each protocol that they use (``user_class`` decides it). A full broker may stop
+        another for consumers, for each protocol that they use (``user_class`` decides it), and one for the durable
+        subscribers of each user class. A full broker may stop
         reading from connections that send, and acknowledgements must still get through.
 
         ``returns``: the user's client of its first stay, if this stay has the same client id. Users that shared that
@@ -226,7 +227,9 @@ class Session:
         if mode != POOLED:
             client = make(only=only)
             return SharedClient(client).join(client.number)
-        key = (role, group, self.network.spoken.of(role, user_class), keeps_id, pool_size, place, stay, identity)
+        # Durable subscribers of two classes may be away at different times: a shared connection would hide it.
+        kept_for = user_class if keeps_id else None
+        key = (role, group, self.network.spoken.of(role, user_class), kept_for, pool_size, place, stay, identity)
         if key not in self._pools:
             self._pools[key] = ClientPool(pool_size if identity is None else 1, make)
         return self._pools[key].take(self.next_number())

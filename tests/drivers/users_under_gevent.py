@@ -187,6 +187,18 @@ def test_producers_and_consumers_of_one_group_share_connections_only_with_their_
     bench.stop()
 
 
+def test_durable_subscribers_of_two_user_classes_share_no_connection() -> None:
+    bench = UsersBench("pooled")
+    handles = [
+        bench.session.pooled_client("consumer", "consumers", "pooled", user_class=name, keeps_id=True)
+        for name in ("Always", "Always", "Sometimes")
+    ]
+    client, neighbor, other_class = (handle.client for handle in handles)
+    assert client is neighbor
+    assert other_class is not client
+    bench.stop()
+
+
 def test_a_cap_on_what_is_in_flight_limits_how_many_connect_at_a_time() -> None:
     bench = UsersBench("per-message")
     bench.producer.in_flight = 2
