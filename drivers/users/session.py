@@ -177,7 +177,7 @@ class Session:
         self._numbers_given = 0
         self._clients: list[LoadClient] = []
         self._made: Counter[int] = Counter()
-        self._pools: dict[tuple[str, str, str, bool, int, int | None, int, int | None], ClientPool] = {}
+        self._pools: dict[tuple[str, str, str, str | None, int, int | None, int, int | None], ClientPool] = {}
         self._user_indices: Counter[str] = Counter()
         self._go: Go | None = None
         self._started = threading.Event()
