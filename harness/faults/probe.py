@@ -7,7 +7,7 @@ The state of a link comes from its proxy and the brokers at both ends.
 import itertools
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from urllib.parse import urlsplit
 
@@ -20,7 +20,8 @@ from records.store.writer import Recorder
 from records.units import MS_PER_S, NS_PER_MS
 from topologies.management.contract import agent_at, management_of
 from topologies.management.link_traffic import TIMES, RoundTrip, round_trip
-from topologies.management.links import unproven
+from topologies.management.link_users import uncertain_links
+from topologies.management.links import UnprovenLink, still_connecting, unproven
 from topologies.model.endpoints import Endpoint
 from topologies.model.link import Link
 from topologies.model.management import ManagementFailed
@@ -33,6 +34,8 @@ from topologies.runtimes.managed import proxies_of
 LOGIN_TIMEOUT_S = 3.0
 SILENT_AFTER_S = 1.0  # in addition to the link's delay
 ONE_ATTEMPT = "maxReconnectAttempts=1&updateURIsSupported=false"
+Doubtful = Callable[[Runtime, Topology, Sequence[Link]], list[UnprovenLink]]
+"""Returns the links that are not up, or not up yet. Raises ManagementFailed."""
 
 
 class RuntimeProbe:
@@ -40,11 +43,12 @@ class RuntimeProbe:
 
     def __init__(self, runtime: Runtime, topology: Topology, connectors: Mapping[str, ClientConnector]) -> None:
         self._runtime, self._topology, self._connectors = runtime, topology, connectors
+        self._uncertain = uncertain_links(topology)
         self._numbers = itertools.count()
 
     def follow(self, topology: Topology) -> None:
         """Measure by a topology with changed settings from now on."""
-        self._topology = topology
+        self._topology, self._uncertain = topology, uncertain_links(topology)
 
     def gone(self, broker: str) -> bool:
         return not self._runtime.alive(broker) and not any(map(_accepts, self._endpoints(broker)))
@@ -61,12 +65,17 @@ class RuntimeProbe:
         return self._runtime.alive(broker) and any(map(self._all_log_in, (broker, *partners(self._topology, broker))))
 
     def joined(self, broker: str) -> bool:
-        """Skip links to brokers that are not running, as they cannot be up."""
+        """Whether the broker serves and its links are up.
+
+        Skip links that may never come up: their other end is not running, their openers have no attempts left, or
+        brokers may reject their users.
+        """
         if not self.serves(broker):
             return False
         absent = {broker.name for broker in self._topology.brokers if not self._runtime.alive(broker.name)}
-        present = present_links(self._topology, absent)
-        return self._are_up([link for link in present if broker in (link.opened_by.name, link.to.name)])
+        certain = (link for link in present_links(self._topology, absent) if link.name not in self._uncertain)
+        of_broker = [link for link in certain if broker in (link.opened_by.name, link.to.name)]
+        return self._none_in_doubt(still_connecting, of_broker)
 
     def link_is_down(self, link: str) -> bool:
         proxies = proxies_of(self._runtime)
@@ -95,7 +104,7 @@ class RuntimeProbe:
         return round_trip(link, endpoint, timeout_s, times) if endpoint else None
 
     def link_is_up(self, link: str) -> bool:
-        return self._are_up([self._link(link)])
+        return self._none_in_doubt(unproven, [self._link(link)])
 
     def store_percent(self, broker: str) -> int | None:
         limit = management_of(self._topology).store_limit
@@ -110,12 +119,12 @@ class RuntimeProbe:
     def _link(self, name: str) -> Link:
         return next(link for link in self._topology.links if link.name == name)
 
-    def _are_up(self, links: Sequence[Link]) -> bool:
-        """Whether all links are up. False if the broker at an end does not answer; True without links."""
+    def _none_in_doubt(self, doubtful: Doubtful, links: Sequence[Link]) -> bool:
+        """Whether ``doubtful`` returns none of the links. False if the broker at an end does not answer."""
         if not can(self._runtime.name, Capability.LINKS_BROKERS):
             return True
         try:
-            return not unproven(self._runtime, self._topology, links)
+            return not doubtful(self._runtime, self._topology, links)
         except ManagementFailed:
             return False
 

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,11 @@ from harness.faults import probe as probe_module
 from harness.faults.probe import RuntimeProbe, partners
 from harness.memory_runtime import MemoryRuntime
 from tests.support.waiting import until
+from tests.topologies.test_classic_link_log import GAVE_UP, LOG, URI
 from topologies.catalogue.lookup import build
+from topologies.catalogue.overlay import Overlay
+from topologies.management import links as links_module
+from topologies.management.links import UnprovenLink
 from topologies.model.endpoints import Endpoint
 from topologies.model.link import Link
 from topologies.model.management import ManagementFailed
@@ -72,7 +77,7 @@ def test_a_broker_has_joined_once_its_links_to_running_brokers_are_proven(monkey
         proven.append([link.name for link in links])
         return doubts
 
-    monkeypatch.setattr(probe_module, "unproven", unproven)
+    monkeypatch.setattr(probe_module, "still_connecting", unproven)
     monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: True)
     for absent, links in (
         ((), ["broker-1-to-broker-3", "broker-2-to-broker-3"]),
@@ -86,16 +91,70 @@ def test_a_broker_has_joined_once_its_links_to_running_brokers_are_proven(monkey
         assert proven[-1] == links
 
 
+def test_a_join_does_not_wait_for_links_whose_user_a_broker_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "links: {broker-1-to-broker-3: {user_name: links}}\nbrokers: {broker-1: {users: [{name: links}]}}\n"
+    topology = Overlay(Path("users.yaml"), text).apply(build("mesh"))
+    down = {"broker-1-to-broker-3"}
+    monkeypatch.setattr(
+        probe_module, "still_connecting", lambda _runtime, _topology, links: down & {link.name for link in links}
+    )
+    monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: True)
+    probe = RuntimeProbe(MeshRuntime(), topology, {})  # type: ignore[arg-type]
+    assert probe.joined("broker-3")
+    down.add("broker-2-to-broker-3")
+    assert not probe.joined("broker-3")
+
+
 def test_a_broker_that_takes_no_login_or_cannot_be_asked_has_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     def silent(*_: object) -> list[str]:
         raise ManagementFailed("broker 'broker-1' has no management agent")
 
-    monkeypatch.setattr(probe_module, "unproven", silent)
+    monkeypatch.setattr(links_module, "unproven", silent)
     probe = RuntimeProbe(MeshRuntime(), build("mesh"), {})  # type: ignore[arg-type]
     monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: False)
     assert not probe.joined("broker-3")
     monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: True)
     assert not probe.joined("broker-3")
+
+
+class GaveUpRuntime(MeshRuntime):
+    """All brokers run. The openers of one-way links have written these log lines."""
+
+    def __init__(self, log: Path, lines: Sequence[str]) -> None:
+        super().__init__()
+        self._log = log
+        log.write_text("\n".join(lines), encoding="utf-8")
+
+    def log_path(self, broker: str) -> Path:
+        return self._log
+
+    def rendered(self) -> dict[str, str]:
+        connectors = "".join(
+            f'<networkConnector name="{name}" uri="static:({URI})"/>' for name in ("queues-1", "queues-2", "topics")
+        )
+        return {"source/activemq.xml": f'<broker xmlns="http://activemq.apache.org/schema/core">{connectors}</broker>'}
+
+
+def test_a_broker_has_joined_although_its_links_gave_up_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a link cannot come up, so the join does not wait for it. The log does not name the link."""
+    topology = build("parallel-connectors(queue_connectors=2)")
+    down = ["queues-1", "queues-2", "topics"]
+
+    def unproven(_runtime: object, _topology: object, links: Sequence[Link]) -> list[UnprovenLink]:
+        return [UnprovenLink(link, ("no bridge",)) for link in links if link.name in down]
+
+    monkeypatch.setattr(links_module, "unproven", unproven)
+    monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: True)
+
+    def joined(*lines: str) -> bool:
+        return RuntimeProbe(GaveUpRuntime(tmp_path / "log", lines), topology, {}).joined("sink")  # type: ignore[arg-type]
+
+    assert not joined(*LOG[:-1])
+    assert not joined(*LOG), "one of the three gave up; two may come up"
+    assert joined(*LOG, GAVE_UP, GAVE_UP)
+    assert not joined(*LOG, GAVE_UP, GAVE_UP, LOG[0]), "the opener was started again"
+    down[:] = ["topics"]
+    assert joined(*LOG)
 
 
 def test_partners_are_the_other_brokers_of_a_pair() -> None:

@@ -77,3 +77,20 @@ def test_a_connection_that_gave_up_is_named_and_started_again(tmp_path: Path) ->
         "link source-to-sink gave up: source logged 'Could not re-establish AMQP Server Connection source-to-sink on "
     )
     assert nothing_left(runs)
+
+
+@pytest.mark.nightly  # harness/test_fault_probe.py has the probe
+def test_a_join_does_not_wait_for_a_link_that_gave_up(tmp_path: Path) -> None:
+    """The link from the edge uses its three attempts before the broker joins. The broker joins without it."""
+    runs, overlay = tmp_path / "runs", tmp_path / "three-attempts.yaml"
+    discovery = "{initial_reconnect_delay_ms: 200, max_reconnect_attempts: 3}"
+    overlay.write_text(f"links: {{edge-1-to-centre-2: {{discovery: {discovery}}}}}\n", encoding="utf-8")
+    options = ("--topology", "concentrator(edges=1)", "--overlay", str(overlay), "--fault", "join(centre-2, at=4)")
+    outcome = make_run(STEADY, *options, "--failover", "randomize=false", *SHORT, runs=runs)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    (join,) = outcome.events("faults")
+    assert (join["kind"], join["error"]) == ("join", None)
+    (gave_up,) = [warning for warning in outcome.info["warnings"] if "gave up" in warning]
+    assert gave_up.startswith("link edge-1-to-centre-2 gave up: edge-1 logged 'Reconnect attempts exceeded 3 tries.")
+    assert "; it stays down until the broker restarts, or until --fault 'start-link(edge-1-to-centre-2" in gave_up
+    assert nothing_left(runs)

@@ -1,6 +1,6 @@
 """Reports what the openers of links logged: when they tried to connect, and links that they no longer try."""
 
-from collections import deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,12 +29,17 @@ def log_of(path: Path | None) -> list[str]:
 class GaveUp:
     """The last log entry in which a link's opener stops its attempts, and whether a later entry ends this state.
 
-    ``link_connected``: a link to the same address; the log may not tell which.
+    ``times``: the number of such entries since the opener's last start. ``link_connected``: a link to the same address
+    connected after the last entry; the log may not tell which.
     """
 
     line: str
+    times: int
     link_connected: bool = False
-    broker_started: bool = False
+
+    @property
+    def broker_started(self) -> bool:
+        return self.times == 0
 
 
 def gave_up(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> dict[str, GaveUp]:
@@ -45,11 +50,11 @@ def gave_up(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) 
     found = {}
     for link in links:
         addresses, text = _addresses(runtime, topology, link), text_of(link.opened_by.name)
-        if last := deque(of_product.give_up_pattern(link.name, addresses).finditer(text), maxlen=1):
-            line, end = last[0][0][:LINE_LIMIT], last[0].end()
-            connected = of_product.connected_pattern(link.name, addresses).search(text, end)
-            started = of_product.broker_starts.search(text, end)
-            found[link.name] = GaveUp(line, connected is not None, started is not None)
+        if entries := [*of_product.give_up_pattern(link.name, addresses).finditer(text)]:
+            started_at = max((start.end() for start in of_product.broker_starts.finditer(text)), default=0)
+            connected = of_product.connected_pattern(link.name, addresses).search(text, entries[-1].end())
+            times = sum(entry.start() >= started_at for entry in entries)
+            found[link.name] = GaveUp(entries[-1][0][:LINE_LIMIT], times, connected is not None)
     return found
 
 
@@ -58,10 +63,25 @@ def give_up_lines(runtime: ManagedBrokers, topology: Topology, links: Iterable[L
 
     If one of several links to the same address connected later, none of them counts as started again.
     """
-    links = list(links)
+    return {name: end.line for name, end in _not_started_again(runtime, topology, list(links)).items()}
+
+
+def stay_down(runtime: ManagedBrokers, topology: Topology, down: Iterable[Link]) -> set[str]:
+    """Return which of the links that are down have no attempts left.
+
+    If the log does not tell links apart, none of them is returned until there is an entry for each that is down.
+    """
+    down = list(down)
+    group_of = {link.name: (link.opened_by.name, _addresses(runtime, topology, link) or link.name) for link in down}
+    sizes = Counter(group_of.values())
+    ends = _not_started_again(runtime, topology, down)
+    return {name for name, end in ends.items() if end.times >= sizes[group_of[name]]}
+
+
+def _not_started_again(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> dict[str, GaveUp]:
     by_name = {link.name: link for link in links}
     return {
-        name: end.line
+        name: end
         for name, end in gave_up(runtime, topology, links).items()
         if not end.broker_started and not (end.link_connected and _is_alone(runtime, topology, by_name[name]))
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from topologies.management.contract import ManagedBrokers, agent_at, management_of, pair_members, serving
-from topologies.management.link_logs import LINE_LIMIT, give_up_lines, log_of
+from topologies.management.link_logs import LINE_LIMIT, give_up_lines, log_of, stay_down
 from topologies.model.link import Link
 from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
@@ -77,7 +77,7 @@ def hold_back(runtime: ManagedBrokers, topology: Topology, names: Collection[str
     links = [link for link in topology.links if link.name in names]
     automatic = [link for link in links if link.starts_by_itself]
     began = time.monotonic()
-    while doubts := _still_connecting(runtime, topology, automatic):
+    while doubts := still_connecting(runtime, topology, automatic):
         if time.monotonic() - began >= TIMEOUT_S:
             raise LinksNotProven(_describe(doubts, TIMEOUT_S, runtime, topology))
         time.sleep(POLL_S)
@@ -93,11 +93,11 @@ def hold_back(runtime: ManagedBrokers, topology: Topology, names: Collection[str
         time.sleep(POLL_S)
 
 
-def _still_connecting(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[UnprovenLink]:
-    """Return the links that are down and have not given up."""
+def still_connecting(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[UnprovenLink]:
+    """Return the links that are down and have attempts left. Raises ManagementFailed for a broker without an agent."""
     doubts = unproven(runtime, topology, links)
-    given_up = give_up_lines(runtime, topology, [doubt.link for doubt in doubts])
-    return [doubt for doubt in doubts if doubt.link.name not in given_up]
+    without_attempts = stay_down(runtime, topology, [doubt.link for doubt in doubts])
+    return [doubt for doubt in doubts if doubt.link.name not in without_attempts]
 
 
 def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[UnprovenLink]:
