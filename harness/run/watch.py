@@ -62,6 +62,29 @@ class OtherProtocolBrowser:
         return self._connector.browse(there, credentials, queue, timeout_s=timeout_s)
 
 
+class QualifyingBrowser:
+    """Browses with the clients' protocol, by the names that management reports for a queue."""
+
+    def __init__(self, runtime: Managed, management: ProductManagement[Any], connector: BrowsingConnector) -> None:
+        """``management``: of a product whose clients browse a queue by another name than its own."""
+        assert management.browse_names is not None, "this product's clients browse a queue by its own name"
+        self._runtime, self._connect, self._names = runtime, management.connect, management.browse_names
+        self._connector = connector
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        """Browse a queue; [] if the broker has no such queue."""
+        try:
+            with closing(self._connect(self._runtime.management(endpoint.broker), timeout_s)) as agent:
+                names = self._names(agent, queue)
+        except ManagementFailed as error:
+            raise DriverError(str(error)) from error
+        return [
+            message
+            for name in names
+            for message in self._connector.browse(endpoint, credentials, name, timeout_s=timeout_s)
+        ]
+
+
 class ManagementBrowser:
     """Browses by management, for protocols that cannot browse on this broker. Bodies are truncated."""
 
@@ -140,7 +163,9 @@ class ManagedWatch:
     def browser(self, connector: ClientConnector, trust: Trust) -> BrowsingConnector:
         management = management_of(self._topology)
         if isinstance(connector, BrowsingConnector) and connector.protocol not in management.unbrowsable:
-            return connector
+            if management.browse_names is None:
+                return connector
+            return QualifyingBrowser(self._runtime, management, connector)
         if management.browse:
             return ManagementBrowser(self._runtime, management)
         browser = connector_of(management.browse_by, trust)

@@ -281,6 +281,16 @@ def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[Queu
     return messages
 
 
+def fully_qualified_names(agent: Jolokia, queue: str) -> list[str]:
+    """Return the name by which an AMQP client reaches a queue: ``address::queue``; [] if the broker lacks the queue.
+
+    By its plain name, Artemis shows a browser only anycast queues, and multicast queues that it created automatically.
+    A mirror creates the queues of durable subscriptions otherwise. Raises ManagementFailed.
+    """
+    found = agent.search(queue_mbean(agent.calls_itself, "*", queue, "*"))
+    return [f"{agent.read(name, 'Address')['Address']}::{queue}" for name in found]
+
+
 def _queued_message(broker: str, queue: str, shown: Mapping[str, Any]) -> QueuedMessage:
     body = body_of(shown)
     if shown.get("largeMessage") and not body:

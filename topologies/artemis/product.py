@@ -86,6 +86,7 @@ ARTEMIS = BrokerProduct(
         ),
         browse=management.browse,
         unbrowsable=frozenset({"stomp"}),
+        browse_names=management.fully_qualified_names,
         backlogs_on_queues=True,
         queue_users=ARTEMIS_QUEUE_USERS,
         list_queues=management.list_queues,

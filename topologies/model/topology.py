@@ -52,7 +52,8 @@ class ProductManagement(Generic[AgentT]):
 
     If clients cannot browse, queues are browsed another way: by management with ``browse``, which returns every message
     on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose clients can browse, but not with this
-    product. ``backlogs_on_queues``: messages that wait for a durable subscription are on a queue, where they are
+    product. ``browse_names``: the names by which clients browse a queue; None if its own name is enough.
+    ``backlogs_on_queues``: messages that wait for a durable subscription are on a queue, where they are
     counted and browsed. ``durable_subscriptions``: a broker's durable subscriptions; None if they are queues.
     ``remove_subscription``: removes one, with its messages. ``store_limit``: None if a running broker's limit cannot be
     changed. ``queue_users``: the consumers of queues. ``list_queues``: all queues of a broker, including internal ones,
@@ -70,6 +71,7 @@ class ProductManagement(Generic[AgentT]):
     browse: Callable[[AgentT, str], list[QueuedMessage]] | None = None
     browse_by: str = ""
     unbrowsable: frozenset[str] = frozenset()
+    browse_names: Callable[[AgentT, str], list[str]] | None = None
     backlogs_on_queues: bool = False
     durable_subscriptions: Callable[[AgentT], list[DurableSubscription]] | None = None
     remove_subscription: Callable[[AgentT, DurableSubscription], None] | None = None
