@@ -56,6 +56,7 @@ class Facts:
     cores: int = 1
     load_1_min: float = 0.0  # processes running or waiting for a core or a disk, averaged over a minute
     disks_refused: str = ""  # why brokers cannot have separate disks
+    quota_refused: str = ""  # why brokers cannot have a share of the cores
     priority_refused: str = ""  # why real-time priority is not available
     leftovers: tuple[str, ...] = ()  # "pid 123 (java), since 12:01"
 
@@ -79,6 +80,7 @@ def examine(facts: Facts) -> list[Finding]:
         temporary_files(facts),
         priority(facts),
         disks(facts),
+        quota(facts),
         leftovers(facts),
     ]
 
@@ -198,6 +200,11 @@ def priority(facts: Facts) -> Finding:
 def disks(facts: Facts) -> Finding:
     """Check what only --disks and power-loss need."""
     return Finding("disks of brokers", OK, facts.disks_refused or "possible: --disks and power-loss may be used")
+
+
+def quota(facts: Facts) -> Finding:
+    """Check what only --broker-cpus needs."""
+    return Finding("shares of the cores", OK, facts.quota_refused or "possible: --broker-cpus may be used")
 
 
 def leftovers(facts: Facts) -> Finding:

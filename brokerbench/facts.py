@@ -24,6 +24,7 @@ from topologies.jvm.java import NoJava, find_java
 from topologies.model.launch import LOOPBACK
 from topologies.pinned import PINNED, pinned
 from topologies.runtimes.containers.guard import connection_to
+from topologies.runtimes.processes.cpu_groups import dead_groups, why_no_quota_here
 from topologies.runtimes.processes.disks import dead_loops, why_no_disks_here
 from topologies.runtimes.processes.guard import __file__ as guard_file
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
@@ -62,7 +63,8 @@ def gather(runs: Path) -> Facts:
         load_1_min=os.getloadavg()[0],
         priority_refused=why_refused(),
         disks_refused=why_no_disks_here(),
-        leftovers=(*guarded(), *disks_left()),
+        quota_refused=why_no_quota_here(),
+        leftovers=(*guarded(), *disks_left(), *groups_left()),
     )
 
 
@@ -156,6 +158,12 @@ def disks_left() -> Iterator[str]:
     """Yield a line for each disk of a run that was killed together with its guard."""
     for loop in dead_loops():
         yield f"{loop.device} ({loop.image}), of a run that is gone; the next run with disks removes it"
+
+
+def groups_left() -> Iterator[str]:
+    """Yield a line for each control group of a run that was killed together with its guards."""
+    for group in dead_groups():
+        yield f"control group {group}, of a run that is gone; the next run with --broker-cpus removes it"
 
 
 def _is_guard(argument: Path, clone: Path | None) -> bool:

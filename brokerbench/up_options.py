@@ -35,6 +35,7 @@ DIFFERENCES: dict[str, dict[str, Any]] = {
     },
     "--failover": {"help": "Options of the failover URIs, such as 'randomize=false&timeout=3000'."},
     "--broker-memory": {"help": "Heap of each broker in MiB.", "type": click.IntRange(64)},
+    "--broker-cpus": {"help": "Cores that each broker may use, such as 0.5.", "default": None},
     "--start-timeout": {"help": "Most seconds until all brokers are up."},
     "--base-port": {"help": "First port of a fixed range."},
     "--bind-host": {"help": "Address where the brokers listen.", "show_default": True},

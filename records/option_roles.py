@@ -46,6 +46,7 @@ ARM_FIELDS: Mapping[str, ArmField] = {
     "prefetch": ArmField(),
     "work_ms": ArmField(),
     "broker_memory_mb": ArmField(),
+    "broker_cpus": ArmField(),
     "client_version": ArmField(versions=("versions.openwire client", "versions.core client")),
     "overlay": ArmField(same_for_all_scenarios=True),
     "unset_defaults": ArmField(same_for_all_scenarios=True),

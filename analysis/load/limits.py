@@ -7,7 +7,7 @@ the seconds. Runs on the driver, on few rows.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -36,6 +36,9 @@ STARVED_SHARE = 0.5
 It can only be the limit if its threads ran or waited for nearly a whole core. Otherwise, even a single thread had time
 to spare.
 """
+SHARE_USED, THROTTLED_SHARE = 0.85, 0.5
+"""With a CPU quota, a broker is the limit if it used at least this share of its quota, and was throttled in at least
+this share of the quota's periods. Short bursts of several threads are throttled too, far below the quota."""
 MOST_OF_BACKLOG, LEAST_GROWN_S, LEAST_GROWN = 0.5, 0.05, 10
 """Messages pile up on a broker if its queues grew by at least this share of the backlog, by the messages due in this
 many seconds, and by this many messages."""
@@ -51,11 +54,19 @@ NOTHING = Limit(
 
 
 @dataclass(frozen=True)
+class ThrottledBroker:
+    """A broker with a CPU quota. ``throttled_share``: share of the quota's periods in which it was used up."""
+
+    cores: float
+    throttled_share: float
+
+
+@dataclass(frozen=True)
 class ResourceUse:
     """CPU use in cores; None if not sampled. ``grown``: increase of messages by (broker, queue).
 
     ``busiest``: cores used by the busiest load generator process. ``demands``: for each process, the cores that its
-    threads used and the cores that they waited for; empty if not sampled.
+    threads used and the cores that they waited for; empty if not sampled. ``throttled``: by broker with a CPU quota.
     """
 
     cores: int
@@ -65,6 +76,7 @@ class ResourceUse:
     grown: Mapping[tuple[str, str], int]
     busiest: float = 0.0
     demands: tuple[tuple[float, float], ...] = ()
+    throttled: Mapping[str, "ThrottledBroker"] = field(default_factory=dict)
 
     @property
     def ours(self) -> float:
@@ -149,6 +161,23 @@ def check_cores_exhausted(use: ResourceUse) -> tuple[str, str] | None:
     return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
 
 
+def check_broker_quota(use: ResourceUse, broker_cpus: float | None) -> tuple[str, str] | None:
+    """Return (limit, reason) if a broker used up its share of the cores. ``broker_cpus``: the share; None: no quota."""
+    used_up = {
+        broker: throttled
+        for broker, throttled in use.throttled.items()
+        if broker_cpus and throttled.cores >= SHARE_USED * broker_cpus and throttled.throttled_share >= THROTTLED_SHARE
+    }
+    if not used_up:
+        return None
+    broker, most = max(used_up.items(), key=lambda item: item[1].throttled_share)
+    others = f", as did {len(used_up) - 1} more" if len(used_up) > 1 else ""
+    return "brokers", (
+        f"{broker} used up its share of the cores{others}: it used {most.cores:.2f} of {broker_cpus:g}, and its quota "
+        f"held it back in {most.throttled_share:.0%} of the periods"
+    )
+
+
 def check_starvation(use: ResourceUse) -> tuple[str, str] | None:
     """Return (limit, reason) if other programs took the cores that a broker or the load generator needed."""
     if not use.all_in_use:
@@ -196,12 +225,11 @@ def _named(
 ) -> tuple[str, str]:
     """Return (limit, reason)."""
     protocols = info.protocols_of(PRODUCER) | info.protocols_of(CONSUMER)
-    if (
-        limit_and_why := check_cores_exhausted(use)
-        or check_starvation(use)
-        or check_send_lag(own_lag_ms)
-        or check_one_core(use, protocols)
-    ):
+    ours = check_send_lag(own_lag_ms) or check_one_core(use, protocols)
+    quota = info.options.get("broker_cpus")
+    if not ours and isinstance(quota, int | float) and (limit_and_why := check_broker_quota(use, quota)):
+        return limit_and_why  # more cores would not help a broker that may not use them
+    if limit_and_why := check_cores_exhausted(use) or check_starvation(use) or ours:
         return limit_and_why
     if limit_and_why := check_generator_p99(use, overload):
         return limit_and_why
@@ -265,14 +293,35 @@ def resource_use(resources: pa.Table, seconds: range, cores: int) -> ResourceUse
         _grown([row for row in rows if (row["kind"], row["metric"]) == ("queue", "depth")]),
         max((_cores([row for row in of_generator if row["object"] == name]) or 0.0 for name in names), default=0.0),
         _demands(processes),
+        _throttled(processes),
     )
 
 
+def _throttled(processes: Sequence[Mapping[str, Any]]) -> dict[str, ThrottledBroker]:
+    """Return the brokers with a quota whose periods were sampled."""
+    throttled = {}
+    for broker in sorted({row["broker"] for row in processes if row["metric"] == "quota_periods"}):
+        its = [row for row in processes if row["broker"] == broker]
+        periods, of_them = (
+            sum(row["value"] for row in its if row["metric"] == metric)
+            for metric in ("quota_periods", "throttled_periods")
+        )
+        cores = _cores([row for row in its if row["metric"] == "cpu_ns"])
+        if periods and cores is not None:
+            throttled[broker] = ThrottledBroker(cores, of_them / periods)
+    return throttled
+
+
 def _demands(processes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], ...]:
-    """Return (cores used, cores waited for) for each process whose waits were sampled."""
+    """Return (cores used, cores waited for) for each process whose waits were sampled.
+
+    Brokers with a CPU quota are left out, as their waits include the time for which the quota held them back.
+    """
     demands = []
     for process in sorted({(row["broker"], row["object"]) for row in processes}):
         its = [row for row in processes if (row["broker"], row["object"]) == process]
+        if any(row["metric"] == "quota_periods" for row in its):
+            continue
         ran, waited = (_cores([row for row in its if row["metric"] == metric]) for metric in ("cpu_ns", "core_wait_ns"))
         if waited is not None:
             demands.append((ran or 0.0, waited))

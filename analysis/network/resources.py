@@ -15,6 +15,9 @@ from records.units import NS_PER_S
 COUNTERS = (
     "cpu_ns",
     "core_wait_ns",
+    "quota_periods",
+    "throttled_periods",
+    "throttled_ns",
     "cpu_busy_ns",
     "steal_ns",
     "enqueue_count",

@@ -32,7 +32,8 @@ from topologies.model.trust import Trust
 from topologies.products import PRODUCTS
 from topologies.runtimes.capabilities import RUNTIMES
 from topologies.runtimes.choice import BrokerSetup
-from topologies.runtimes.managed import START_TIMEOUT_S
+from topologies.runtimes.managed import DEFAULT_MEMORY_MB, LEAST_MEMORY_MB, START_TIMEOUT_S
+from topologies.runtimes.processes.cpu_groups import LEAST_CPUS
 from topologies.runtimes.processes.disks import LEAST_MB
 
 BROKERS, CLIENTS, LOAD, JUDGED, KEPT = SECTIONS = (
@@ -53,6 +54,7 @@ MOST_LETTERS = 4_000
 DAY_S = 86_400
 INT_32 = (1 << 31) - 1
 GIB = 1 << 30
+MOST_CPUS = 4096
 SET_BY_COMPARE = "kept in run.json; `brokerbench compare` sets it"
 VERSIONS = "; ".join(f"{name} {', '.join(product.launch.versions)}" for name, product in PRODUCTS.items())
 """By product, the default version first."""
@@ -541,9 +543,19 @@ class Options:
         "--broker-memory",
         BROKERS,
         "heap of each broker in MiB",
-        default=512,
-        bounds=Bounds(64, 4 << 20),
+        default=DEFAULT_MEMORY_MB,
+        bounds=Bounds(LEAST_MEMORY_MB, 4 << 20),
     )
+    broker_cpus: float | None = option(
+        "--broker-cpus",
+        BROKERS,
+        "cores that each broker may use, such as 0.5, by a CPU quota of its control group (processes need root)",
+        bounds=Bounds(LEAST_CPUS, MOST_CPUS),
+    )
+    """cores that each broker may use, such as 0.5: a CPU quota of its control group (processes need root). With it,
+    topologies of different sizes have
+    [equal shares of the cores for each broker](scenarios/capacity.md#equal-shares-of-the-cores). Default: no limit.
+    """
     base_port: int | None = option(
         "--base-port",
         BROKERS,

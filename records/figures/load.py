@@ -71,7 +71,8 @@ class Throughput(TypedDict):
         float | None,
         in_ms(
             "How long the brokers' threads were ready to run but waited for a core, per received message; this "
-            "comes in addition to their CPU time. Null if the system does not count it.",
+            "comes in addition to their CPU time. With --broker-cpus, it includes the time for which the quota held "
+            "them back. Null if the system does not count it.",
             title="wait for a core per message, brokers",
             better=LOWER,
             compared=True,
@@ -108,9 +109,9 @@ class OfferedRate(TypedDict):
         str | None,
         means(
             "host (brokers and load generator used up the cores, or other programs kept one of them from the "
-            "cores), generator, link, consumers, brokers (they kept producers waiting, or confirmed messages "
-            "later and later) or unknown. Null unless the rate was not held. With host or generator, figures "
-            "that the backlog caused are doubtful."
+            "cores), generator, link, consumers, brokers (they kept producers waiting, confirmed messages "
+            "later and later, or one of them used up its share of the cores) or unknown. Null unless the rate was "
+            "not held. With host or generator, figures that the backlog caused are doubtful."
         ),
     ]
     why: Annotated[str, means("The limit as a sentence; or why the rate was not judged.")]
@@ -167,8 +168,8 @@ class Limit(TypedDict):
         str | None,
         means(
             "host, generator, link, consumers, brokers, latency or unknown. host: brokers and load generator "
-            "share a machine, and its cores were used up. brokers: they kept producers waiting. latency: only "
-            "the p99 was too high."
+            "share a machine, and its cores were used up. brokers: they kept producers waiting, or one of them "
+            "used up its share of the cores (--broker-cpus). latency: only the p99 was too high."
         ),
     ]
     why: Annotated[str, means("The limit as a sentence; empty if no rate is known not to have been held.")]

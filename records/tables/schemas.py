@@ -177,7 +177,8 @@ FAULTS = _table(
 #              messages on the queues that the link reads; unconfirmed: messages that a bridge of Classic has taken;
 #              advisory_count: advisories that a broker of Classic has sent over the link to the remote broker, also if
 #              the remote broker opened the link
-#   process    cpu_ns, core_wait_ns, rss_bytes, threads; broker '' means the load generator's own process; object its
+#   process    cpu_ns, core_wait_ns, rss_bytes, threads; with a CPU quota also quota_periods, throttled_periods and
+#              throttled_ns; broker '' means the load generator's own process; object its
 #              name; core_wait_ns: how long its threads were ready to run and waited for a core
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')
 #   link       once, before the load: round_trip_least_ns, round_trip_median_ns, round_trip_most_ns of five;

@@ -65,16 +65,18 @@ def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop
 def cpu(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
     """Return percent of one core: a line per broker, one for the load generator, and one for steal by the host.
 
-    A separate panel shows threads that waited for a core: 100 % is one thread that waited all the time.
+    A separate panel shows threads that waited for a core: 100 % is one thread that waited all the time. Another one
+    shows how long CPU quotas held brokers back: 100 % is one core for the whole time.
     """
     lines = _process_lines(of_kind(resources, "process", "cpu_ns"), brokers, backdrop)
     steal = by_second(of_kind(resources, "machine", "steal_ns"), "broker", "value").get("", {})
     if any(steal.values()):
         lines.append(Line("stolen by the host", _per_cent(steal, backdrop), len(brokers) + 1))
     waits = _process_lines(of_kind(resources, "process", "core_wait_ns"), brokers, backdrop)
-    named = (
-        (Panel("used", tuple(lines)), Panel("waited for a core", tuple(waits))) if waits else (Panel("", tuple(lines)),)
-    )
+    throttled = _process_lines(of_kind(resources, "process", "throttled_ns"), brokers, backdrop)
+    others = {"waited for a core": waits, "held back by its quota": throttled}
+    more = tuple(Panel(name, tuple(its_lines)) for name, its_lines in others.items() if its_lines)
+    named = (Panel("used" if more else "", tuple(lines)), *more)
     return TimeSeries(tuple(backdrop.starts), mute_quiet_lines(named), "% of one core", backdrop, decimals=1)
 
 

@@ -69,8 +69,12 @@ def resources(
     busy: float = 1.0,
     waited: float | None = 0.2,
     grown: Mapping[str, int] | None = None,
+    throttled: float | None = None,
 ) -> pa.Table:
-    """Resources by cores. Outside the judged seconds, everything is used up, which does not count."""
+    """Resources by cores. Outside the judged seconds, everything is used up, which does not count.
+
+    ``throttled``: of the periods of the source's CPU quota, the share in which it was held back; None: no quota.
+    """
     rows = []
     for at_s in range(-3, 14):
         times = 1 if at_s in JUDGED else 100
@@ -81,6 +85,8 @@ def resources(
             resource_row(metric, at_s, round(cores * NS_PER_S) * times, broker=broker, kind=kind)
             for (kind, broker, metric), cores in cpu.items()
         ]
+        quota = {} if throttled is None else {"quota_periods": 10.0, "throttled_periods": 10 * throttled}
+        rows += [resource_row(metric, at_s, count, broker="source") for metric, count in quota.items()]
         rows += [
             resource_row("depth", at_s, depth, broker=broker, kind="queue", object=queue)
             for broker, more_messages in (grown or {}).items()
@@ -156,6 +162,44 @@ def test_each_cause_is_named(
     measured = limit_of(step(100, held=True), step(1_000, **of_step), own_lag_ms=own_lag_ms, **used)
     assert (measured["limited_by"], measured["not_held_per_s"]) == (limited_by, 1_000)
     assert why in measured["why"]
+
+
+LIMITED = replace(INFO, options={"broker_cpus": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("used", "own_lag_ms", "limited_by", "why"),
+    [
+        (
+            {"brokers": 0.98, "throttled": 0.9, "grown": {"sink": 800}},
+            0.1,
+            "brokers",
+            "used up its share of the cores: it used 0.49 of 0.5, and its quota held it back in 90% of the periods",
+        ),
+        ({"brokers": 0.98, "throttled": 0.9, "busy": 3.9, "waited": 3.0}, 0.1, "brokers", "used up its share"),
+        ({"brokers": 0.98, "throttled": 0.4, "grown": {"sink": 800}}, 0.1, "consumers", "piled up on sink"),
+        ({"brokers": 0.70, "throttled": 0.9, "grown": {"sink": 800}}, 0.1, "consumers", "piled up on sink"),
+        ({"brokers": 0.98, "grown": {"sink": 800}}, 0.1, "consumers", "piled up on sink"),  # containers elsewhere
+        ({"brokers": 0.98, "throttled": 0.9}, 60, "generator", "half of the sends were late by 60 ms"),
+        ({"brokers": 0.98, "throttled": 0.9, "generator": 0.95}, 0.1, "generator", "used up the one core"),
+        ({"brokers": 0.70, "throttled": 0.4, "busy": 3.9, "waited": 3.0}, 0.1, "host", "by other programs too"),
+    ],
+)
+def test_a_broker_that_used_up_its_share_is_the_limit(
+    used: dict[str, Any], own_lag_ms: float, limited_by: str, why: str
+) -> None:
+    """Waits for a core include the time for which a quota held a broker back, so they show no other programs."""
+    measured = limit(LIMITED, [step(1_000)], resources(**used), lag(own_lag_ms), consumers(AT_SINK))
+    assert (measured["limited_by"], measured["not_held_per_s"]) == (limited_by, 1_000)
+    assert why in measured["why"]
+
+
+def test_cores_that_are_used_up_limit_brokers_without_a_quota_only() -> None:
+    """A machine with more cores would not help brokers that may not use them."""
+    used = resources(brokers=2.9, generator=0.6, busy=4.0, throttled=0.9)
+    free, held = (replace(INFO, options={"broker_cpus": cpus}) for cpus in (None, 1.5))
+    named = [limit(info, [step(1_000)], used, lag(0.1), consumers(AT_SINK))["limited_by"] for info in (free, held)]
+    assert named == ["host", "brokers"]
 
 
 @pytest.mark.parametrize(("own_ms", "limited_by"), [(0, "latency"), (150, "generator")])

@@ -23,7 +23,9 @@ from reports.other_files import OTHER_FILES
 from tests.support.locust_run import REPOSITORY
 from tests.support.refusal_tables import Refusal, refusals
 from topologies.model.spelling import shortened
+from topologies.runtimes import choice
 from topologies.runtimes.choice import ContainerSupport
+from topologies.runtimes.processes import cpu_groups
 from topologies.runtimes.proxies import link_proxies
 
 HERE = Path(__file__).parent
@@ -39,6 +41,8 @@ def known_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All machines reject the same input: one address besides loopback, Toxiproxy, and credentials of brokers only."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run_options, "addresses_here", lambda: ["127.0.0.1", "192.0.2.1"])
+    monkeypatch.setattr(choice, "cores_here", lambda: 2)
+    monkeypatch.setattr(cpu_groups, "why_no_quota_here", lambda _cpus: "")
     monkeypatch.setattr(link_proxies, "find_toxiproxy", lambda link: Path("toxiproxy-server"))
     monkeypatch.setattr(machine, "versions", lru_cache(machine.versions))
     monkeypatch.setenv("BROKERBENCH_USERNAME", "anna")

@@ -103,8 +103,9 @@ def readers_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def needs_of(command: DocsCommand) -> tuple[pytest.MarkDecorator, ...]:
-    """A run with disks is rejected on machines that cannot have them."""
-    return (pytest.mark.disks,) if "scenarios/durability.py" in str(command) else ()
+    """Runs with disks or CPU quotas are rejected on machines that cannot have them."""
+    marks = {"scenarios/durability.py": pytest.mark.disks, "--broker-cpus": pytest.mark.quotas}
+    return tuple(mark for words, mark in marks.items() if words in str(command))
 
 
 @pytest.mark.parametrize("command", [pytest.param(it, id=str(it), marks=needs_of(it)) for it in COMMANDS])

@@ -82,6 +82,15 @@ def test_cpu_is_a_share_of_one_core_and_the_generator_is_named() -> None:
     assert [(line.name, line.values) for line in lines] == [("a", (50.0,)), ("load generator", (200.0,))]
 
 
+def test_the_time_that_a_quota_held_a_broker_back_has_a_panel() -> None:
+    rows = [(0, "a", "process", "", "cpu_ns", 500_000_000), (0, "", "process", "locust", "cpu_ns", 10)]
+    assert [panel.name for panel in cpu(table(RESOURCES, *rows), ["a"], Backdrop(0, 0, 1)).panels] == [""]
+    rows.append((0, "a", "process", "", "throttled_ns", 250_000_000))
+    used, held_back = cpu(table(RESOURCES, *rows), ["a"], Backdrop(0, 0, 1)).panels
+    assert (used.name, held_back.name) == ("used", "held back by its quota")
+    assert [(line.name, line.values) for line in held_back.lines] == [("a", (25.0,))]
+
+
 def test_a_broker_that_is_away_is_a_gap_in_the_charts_of_cpu_heap_and_queues() -> None:
     """It has no rows from the second 1 to 3."""
     figures = (

@@ -22,6 +22,7 @@ PROGRAMS: Mapping[str, str] = {
     "amqp": r"(.*-)?(cc|c\+\+|gcc|g\+\+|clang|clang\+\+|c89|c99|tcc)(-[\d.]+)?",
     "namespaces": r"ip",
     "disks": r"mkfs\.ext4",
+    "quotas": r"(?!)",  # control groups need no program
     "java": r"javac?",
 }
 """The names of programs, as regular expressions, by the marker of the tests that need them."""

@@ -16,6 +16,7 @@ from tests.support.prometheus import find_prometheus
 from topologies.products import PRODUCTS
 from topologies.runtimes.containers import image
 from topologies.runtimes.containers.engine import FAILURES, EngineTrouble, client_of, find
+from topologies.runtimes.processes.cpu_groups import why_no_quota_here
 from topologies.runtimes.processes.disks import why_no_disks_here
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
 
@@ -74,6 +75,7 @@ NEEDS = (
     AMQP,
     MachineNeed("namespaces", "no root or no iproute2", _namespaces),
     MachineNeed("disks", "no root, no mkfs.ext4 or no loop devices", lambda: not why_no_disks_here()),
+    MachineNeed("quotas", "no root or no control groups with the cpu controller", lambda: not why_no_quota_here()),
 )
 
 FILES = {

@@ -13,7 +13,9 @@ from tests.support.needs import AMQP, NEEDS, is_file_of, missing_here, needs_of
 from tests.support.slow import is_slow
 
 TIERS = ("test", "rest", "all", "nightly")
-NOT_PARALLEL = frozenset({"brokers", "containers", "browser", "spark", "java", "links", "namespaces", "disks", "alone"})
+NOT_PARALLEL = frozenset(
+    {"brokers", "containers", "browser", "spark", "java", "links", "namespaces", "disks", "quotas", "alone"}
+)
 """Tests with one of these start brokers, another engine or another machine, or they measure."""
 MEASURES_NOTHING = (
     "tests/analysis/",

@@ -20,6 +20,9 @@ from records.store.rundir import RunDirectory
 from tests.support.docker import docker, on_engine, severable_engine
 from tests.support.runtimes import GONE_WITHIN_S, eventually, private_folder, secrets_of, stores_in
 from topologies.catalogue.lookup import build
+from topologies.management.control_groups import quota_group_of
+from topologies.management.jolokia import Jolokia
+from topologies.management.sampling import throttling_rows
 from topologies.runtimes.containers.cleanup import remove_leftovers
 from topologies.runtimes.containers.engine import find
 from topologies.runtimes.containers.runtime import ContainerRuntime
@@ -87,6 +90,21 @@ def test_brokers_are_published_on_loopback_only(running: ContainerRuntime) -> No
         for port in running._prepared.ports_of("broker-1").values()
     }
     assert len(published) == 1 + len(build("single").brokers[0].protocols), "and management"
+
+
+def test_a_broker_has_its_share_of_the_cores(running: ContainerRuntime, tmp_path: Path) -> None:
+    assert inspected(running)["HostConfig"]["NanoCpus"] == 0, "no limit"
+    limited = runtime_in(tmp_path, broker_cpus=0.5)
+    try:
+        limited.up(lambda _line: None)
+        assert inspected(limited)["HostConfig"]["NanoCpus"] == 500_000_000
+        agent = Jolokia(limited.management("broker-1"), 5.0)
+        assert agent.read("java.lang:type=OperatingSystem", "AvailableProcessors") == {"AvailableProcessors": 1}
+        if (pid := limited.pid("broker-1")) is not None:  # the engine's processes are visible here
+            sampled = {row.metric for row in throttling_rows("broker-1", quota_group_of(pid))}
+            assert sampled == {"quota_periods", "throttled_periods", "throttled_ns"}
+    finally:
+        limited.close()
 
 
 def test_a_broker_is_on_its_own_network_by_its_own_name(running: ContainerRuntime) -> None:

@@ -10,12 +10,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import psutil
 
 from records.units import NS_PER_S
 from topologies.management.contract import ManagedBrokers, management_of, queries_by_broker
+from topologies.management.control_groups import quota_group_of, read_throttling
 from topologies.management.core_waits import PAUSE_S, CoreWaits
 from topologies.model.management import Bridge, BrokerQueries, Figures, ManagementFailed
 from topologies.model.topology import Topology
@@ -98,6 +100,23 @@ def core_wait_rows(broker: str, waits: CoreWaits, object: str = "") -> list[Row]
     return [Row(broker, time.perf_counter_ns(), "process", object, "core_wait_ns", waited_ns)]
 
 
+def throttling_rows(broker: str, group: Path | None) -> list[Row]:
+    """Return how often a CPU quota held a process back since its start; empty without a quota.
+
+    ``group``: the folder of its control group.
+    """
+    counters = read_throttling(group) if group else None
+    if counters is None:
+        return []
+    at_ns = time.perf_counter_ns()
+    metrics = {
+        "quota_periods": counters.periods,
+        "throttled_periods": counters.throttled_periods,
+        "throttled_ns": counters.throttled_ns,
+    }
+    return [Row(broker, at_ns, "process", "", metric, value) for metric, value in metrics.items()]
+
+
 def machine_rows() -> list[Row]:
     """Return CPU time of all cores since boot: busy, and stolen by a virtual machine's host; load in thousandths."""
     at_ns, times = time.perf_counter_ns(), psutil.cpu_times()._asdict()
@@ -129,6 +148,7 @@ class Sampler:
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self._waits: dict[int, CoreWaits] = {}
+        self._quota_groups: dict[int, Path | None] = {}  # by pid
         self.missed: Counter[str] = Counter()  # missing samples by broker
         self.latest: dict[Series, CounterReadings] = {}  # grows with the number of objects, not with time
 
@@ -178,10 +198,16 @@ class Sampler:
             time.sleep(PAUSE_S)  # messages that are due now go first: under gevent they share this thread
             if (pid := self._runtime.pid(broker)) is not None:
                 self._sample_process(broker, pid)
+                self._record(throttling_rows(broker, self._quota_group(pid)))
 
     def _sample_process(self, broker: str, pid: int, object: str = "") -> None:
         self._record(process_rows(broker, pid, object))
         self._record(core_wait_rows(broker, self._waits.setdefault(pid, CoreWaits(pid)), object))
+
+    def _quota_group(self, pid: int) -> Path | None:
+        if pid not in self._quota_groups:
+            self._quota_groups[pid] = quota_group_of(pid)
+        return self._quota_groups[pid]
 
     def _record(self, taken: Collection[Row]) -> None:
         if not self._stopping.is_set():

@@ -29,6 +29,7 @@ class Capability(Enum):
     RECORDS_JVMS = "can record Java Flight Recorder in each broker"
     RECONFIGURES = "starts brokers again with a changed configuration"
     OWNS_DISKS = "gives each broker a separate disk, whose power can be cut"
+    LIMITS_CPUS = "limits each broker to a share of the cores"
 
 
 LACKS: Mapping[str, Mapping[Capability, str]] = {
@@ -55,6 +56,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.RECORDS_JVMS: _RUNNING_ALREADY,
         Capability.RECONFIGURES: _RUNNING_ALREADY,
         Capability.OWNS_DISKS: "external brokers keep their disks; use --runtime processes",
+        Capability.LIMITS_CPUS: f"external brokers keep their share of the cores; {_INSTEAD}",
     },
     "memory": {
         Capability.CONFIGURES_BROKERS: _NO_BROKER,
@@ -67,6 +69,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.RECORDS_JVMS: "brokers in memory have no Java virtual machine; use --runtime processes",
         Capability.RECONFIGURES: "brokers in memory have no configuration; leave overlay out",
         Capability.OWNS_DISKS: "brokers in memory have no disks; use --runtime processes",
+        Capability.LIMITS_CPUS: f"brokers in memory have no process of their own; {_INSTEAD}",
     },
 }
 """By runtime: the capabilities that it lacks, each with the reason and the next step for an error message.

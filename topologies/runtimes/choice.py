@@ -5,6 +5,7 @@ Brokers run in containers or as processes, or they are external. The default is 
 `choose` is pure except for calls of `look`, which it makes only if containers are possible.
 """
 
+import math
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
@@ -25,8 +26,9 @@ from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external import credentials as external_credentials
 from topologies.runtimes.external import file as external_file
 from topologies.runtimes.external.runtime import ExternalRuntime
-from topologies.runtimes.managed import START_TIMEOUT_S
+from topologies.runtimes.managed import DEFAULT_MEMORY_MB, START_TIMEOUT_S
 from topologies.runtimes.prepared import render, render_for_topics, without_defaults
+from topologies.runtimes.processes.cpu_groups import why_no_quota
 from topologies.runtimes.processes.disks import why_no_disks
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of
@@ -148,7 +150,8 @@ class BrokerSetup:
 
     runtime: str
     image: str | None = None
-    broker_memory_mb: int = 512
+    broker_memory_mb: int = DEFAULT_MEMORY_MB
+    broker_cpus: float | None = None
     base_port: int | None = None
     bind_host: str = LOOPBACK
     keep_data: bool = False
@@ -176,6 +179,7 @@ class BrokerSetup:
             release_of(topology, self.broker_version, self.distribution)
             topology.product.launch.check(topology.brokers)
         self._check_memory(topology)
+        self._check_cpus(topology)
         self._check_overlay()
         self._check_empty_queues()
         self._check_jfr(topology)
@@ -191,6 +195,7 @@ class BrokerSetup:
         if self.brokers_file is None:
             raise UserError(f"--runtime {self.runtime}: name the addresses of the brokers by --brokers-file FILE")
         for option, is_given in (
+            ("--broker-memory", self.broker_memory_mb != DEFAULT_MEMORY_MB),
             ("--base-port", self.base_port is not None),
             ("--bind-host", self.bind_host != LOOPBACK),
             ("--keep-data", self.keep_data),
@@ -235,6 +240,21 @@ class BrokerSetup:
                     "--broker-memory or heap_mb"
                 )
 
+    def _check_cpus(self, topology: Topology) -> None:
+        """Raise UserError if not every broker can have its share at the same time: the shares would not be equal."""
+        if self.broker_cpus is None:
+            return
+        option = f"--broker-cpus {self.broker_cpus:g}"
+        if why := why_no_quota(self.runtime, self.broker_cpus):
+            raise UserError(f"{option}: {why}")
+        brokers, cores = len(topology.brokers), cores_here()
+        if brokers * self.broker_cpus > cores:
+            raise UserError(
+                f"{option}: {brokers} brokers would use {brokers * self.broker_cpus:g} cores, but this machine has "
+                f"{cores}, so they could not all have their share; use at most {_floor(cores / brokers):g}, or fewer "
+                "brokers"
+            )
+
     def _check_empty_queues(self) -> None:
         if self.empty_queues and not can(self.runtime, Capability.REACHES_RUNNING_BROKERS):
             rule = "its brokers are empty when they start; leave it out"
@@ -254,6 +274,16 @@ class BrokerSetup:
                 raise UserError(f"{option} --runtime {self.runtime}: {why}")
 
 
+def cores_here() -> int:
+    """Return the number of cores that this process and its children may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _floor(cpus: float) -> float:
+    """Round a share down to hundredths of a core."""
+    return math.floor(cpus * 100) / 100
+
+
 def runtime_of(wanted: BrokerSetup, topology: Topology, directory: RunDirectory, *, topics: bool = False) -> Runtime:
     """Create the runtime of real brokers; nothing is started yet. Raises ValueError if it cannot be created.
 
@@ -264,6 +294,7 @@ def runtime_of(wanted: BrokerSetup, topology: Topology, directory: RunDirectory,
     renderer = render_for_topics if topics else render
     wishes: dict[str, Any] = {
         "broker_memory_mb": wanted.broker_memory_mb,
+        "broker_cpus": wanted.broker_cpus,
         "base_port": wanted.base_port,
         "bind_host": wanted.bind_host,
         "keep_data": wanted.keep_data,

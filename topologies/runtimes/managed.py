@@ -29,7 +29,7 @@ POLL_S = 0.1
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 15.0
 KILL_TIMEOUT_S = 20.0
-LEAST_MEMORY_MB = 64
+LEAST_MEMORY_MB, DEFAULT_MEMORY_MB = 64, 512
 LEAST_FREE_BYTES = 1 << 20
 
 
@@ -39,7 +39,8 @@ class ManagedRuntime(Generic[AHandle]):
     ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data is removed after the run unless ``keep_data``.
     ``base_port``: the first of consecutive ports; without it any free ports. ``bind_host``: the address of this machine
     at which clients reach the brokers. Management is always at 127.0.0.1. ``disk_mb``: size of each broker's disk, for
-    processes only. ``jfr``: record Java Flight Recorder in each broker, for processes only.
+    processes only. ``jfr``: record Java Flight Recorder in each broker, for processes only. ``broker_cpus``: the cores
+    that each broker may use.
     """
 
     name: str
@@ -49,7 +50,7 @@ class ManagedRuntime(Generic[AHandle]):
         topology: Topology,
         directory: RunDirectory,
         *,
-        broker_memory_mb: int = 512,
+        broker_memory_mb: int = DEFAULT_MEMORY_MB,
         base_port: int | None = None,
         keep_data: bool = False,
         start_timeout_s: float = START_TIMEOUT_S,
@@ -57,11 +58,14 @@ class ManagedRuntime(Generic[AHandle]):
         bind_host: str = LOOPBACK,
         disk_mb: int | None = None,
         jfr: bool = False,
+        broker_cpus: float | None = None,
     ) -> None:
         if broker_memory_mb < LEAST_MEMORY_MB:
             raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
         self._topology, self._directory = topology, directory
-        self._wishes = RuntimeSettings(broker_memory_mb, base_port, keep_data, renderer, bind_host, disk_mb, jfr)
+        self._wishes = RuntimeSettings(
+            broker_memory_mb, base_port, keep_data, renderer, bind_host, disk_mb, jfr, broker_cpus
+        )
         self._authority = (
             Authority() if any(topology.product.needs_tls(topology, broker) for broker in topology.brokers) else None
         )

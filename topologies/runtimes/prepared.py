@@ -55,6 +55,7 @@ class RuntimeSettings:
     bind_host: str = LOOPBACK
     disk_mb: int | None = None  # size of each broker's disk; None: no disks
     jfr: bool = False  # record each broker, for processes only
+    cpus: float | None = None  # cores for each broker; None: no limit
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -66,6 +66,7 @@ STORE_INSIDE = INSIDE.root / "store"
 SECRETS_INSIDE = INSIDE.root / "private" / "secrets"
 STORES_INSIDE = Stores.below(INSIDE.root / "private")
 MANAGEMENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
+NANO = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,7 @@ def _container(
         hostname=host,
         extra_hosts={host: wishes.bind_host},
         working_dir=str(INSIDE.data),
+        **({"nano_cpus": round(wishes.cpus * NANO)} if wishes.cpus else {}),
         **context.options(INSIDE.log_file, (BROKER_LABEL, broker.name)),
     )
     return BrokerContainer(f"broker {broker.name!r}", container, line, log=folders.log_file, host=context.engine.host)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from topologies.runtimes.handle import BrokerLog, has_ended, pause
 from topologies.runtimes.processes import guard
+from topologies.runtimes.processes.cpu_groups import CpuGroup, CpuQuota
 
 GUARD_START_LIMIT_S = 10.0
 REAP_LIMIT_S = 1.0
@@ -19,11 +20,19 @@ class BrokerProcess:
     """A broker of a run; each `start` is a new process with the same command, data and log."""
 
     def __init__(
-        self, command: Sequence[str], environment: dict[str, str], *, log: Path, pid_file: Path, remove: Sequence[Path]
+        self,
+        command: Sequence[str],
+        environment: dict[str, str],
+        *,
+        log: Path,
+        pid_file: Path,
+        remove: Sequence[Path],
+        quota: CpuQuota | None = None,
     ) -> None:
         """Prepare the process without starting it. ``remove``: folders that the guard removes if the harness dies."""
         self._command, self._environment = command, environment
-        self._pid_file, self._remove = pid_file, remove
+        self._pid_file, self._remove, self._quota = pid_file, remove, quota
+        self._group: CpuGroup | None = None
         self._guard: subprocess.Popen[bytes] | None = None
         self._pid: int | None = None
         self._log = BrokerLog(log)
@@ -36,7 +45,14 @@ class BrokerProcess:
         """Return at once; the log and `alive` show what happens to the broker."""
         self._pid = None
         self._pid_file.unlink(missing_ok=True)
-        line = guard.command_line(self._command, pid_file=self._pid_file, remove=self._remove)
+        self._group = group = self._quota.new_group() if self._quota else None
+        line = guard.command_line(
+            self._command,
+            pid_file=self._pid_file,
+            remove=self._remove,
+            group=group.folder if group else None,
+            settings=group.settings if group else None,
+        )
         self._log.mark_start()
         with self.log.open("ab") as output:
             self._guard = subprocess.Popen(
@@ -124,6 +140,12 @@ class BrokerProcess:
     def discard(self) -> None:
         """End it at once, because it was started while the run was closing."""
         self.kill()
+
+    def remove_group(self) -> None:
+        """Remove the control group of an ended broker whose guard was killed before it could do so."""
+        if self._group:
+            with suppress(OSError):
+                self._group.folder.rmdir()
 
     def log_lines(self, *, of_this_start: bool = False) -> list[str]:
         return self._log.lines(of_this_start=of_this_start)

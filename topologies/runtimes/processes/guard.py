@@ -3,11 +3,15 @@
     harness ──starts──► guard ──starts──► broker (in a separate session) ──► the broker's own children
                           │ the harness is gone: kill everything below with SIGKILL
 
-``python guard.py --parent PID [--pid-file FILE] [--remove FOLDER]... [--leave] -- COMMAND...`` must be started by
-process PID itself. It forwards SIGTERM to the command, exits with the command's exit status (128 + N if signal N
-ended it), and ignores Ctrl-C and hang-ups. Once process PID is gone, it kills the command and all its descendants. This
-includes stopped processes (SIGSTOP) and processes that moved to another process group. It then removes the folders
-named by ``--remove``. If the guard itself is killed, Linux kills the command (PR_SET_PDEATHSIG).
+``python guard.py --parent PID [--pid-file FILE] [--remove FOLDER]... [--group FOLDER [--set FILE=TEXT]...] [--leave]
+-- COMMAND...`` must be started by process PID itself. It forwards SIGTERM to the command, exits with the command's exit
+status (128 + N if signal N ended it), and ignores Ctrl-C and hang-ups. Once process PID is gone, it kills the command
+and all its descendants. This includes stopped processes (SIGSTOP) and processes that moved to another process group. It
+then removes the folders named by ``--remove``. If the guard itself is killed, Linux kills the command
+(PR_SET_PDEATHSIG).
+
+``--group`` makes a control group with these settings, which the command joins before its program runs, so that all its
+threads and children are in it. The group is removed with the command.
 
 ``--leave`` is for a command of the user: processes that a finished command has left running are not killed. Once
 process PID is gone, the command and its process group are killed.
@@ -24,7 +28,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -41,10 +45,13 @@ def command_line(
     *,
     pid_file: Path | None = None,
     remove: Sequence[Path] = (),
+    group: Path | None = None,
+    settings: Mapping[str, str] | None = None,
     leaves_processes: bool = False,
 ) -> list[str]:
     """Return the arguments that run ``command`` under a guard of the calling process.
 
+    ``group``: the folder of a control group to make; ``settings``: the texts of its files.
     ``leaves_processes``: background processes of the command keep running after it, as in a shell.
 
     Start it with ``start_new_session=True``: the terminal's Ctrl-C is for the harness, never for the command.
@@ -54,6 +61,10 @@ def command_line(
         guard += ["--pid-file", str(pid_file)]
     for folder in remove:
         guard += ["--remove", str(folder)]
+    if group is not None:
+        guard += ["--group", str(group)]
+        for name, text in (settings or {}).items():
+            guard += ["--set", f"{name}={text}"]
     if leaves_processes:
         guard.append("--leave")
     return [*guard, "--", *map(str, command)]
@@ -79,14 +90,21 @@ def main(arguments: Sequence[str]) -> int:
     if not options.leave:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
-        child = _start(options.command, prctl)
-    except OSError as error:
-        print(f"guard: cannot start {options.command[0]}: {error.strerror}", file=sys.stderr)
+        if options.group:
+            _make_group(options.group, options.set)
+        child = _start(options.command, prctl, options.group)
+    except (OSError, subprocess.SubprocessError) as error:
+        _remove_group(options.group)
+        reason = getattr(error, "strerror", None) or error
+        print(f"guard: cannot start {options.command[0]}: {reason}", file=sys.stderr)
         return 127 if isinstance(error, FileNotFoundError) else 126
     signal.signal(signal.SIGTERM, lambda _number, _frame: child.terminate())
     if options.pid_file:
         _write_pid(options.pid_file, child.pid)
-    return _watch(child, options.parent, options.remove, leave=options.leave)
+    try:
+        return _watch(child, options.parent, options.remove, leave=options.leave)
+    finally:
+        _remove_group(options.group)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -94,6 +112,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--parent", type=int, required=True, metavar="PID", help="the process that starts this guard")
     parser.add_argument("--pid-file", type=Path, metavar="FILE", help="where to write the command's pid")
     parser.add_argument("--remove", type=Path, action="append", default=[], metavar="FOLDER")
+    parser.add_argument("--group", type=Path, metavar="FOLDER", help="a control group to make for the command")
+    parser.add_argument("--set", action="append", default=[], metavar="FILE=TEXT", help="a setting of the group")
     parser.add_argument("--leave", action="store_true", help="keep what the command has left running")
     parser.add_argument("command", nargs="+")
     return parser.parse_args(arguments)
@@ -127,16 +147,39 @@ def _prctl() -> Callable[[int, int], None]:
     return prctl
 
 
-def _start(command: Sequence[str], prctl: Callable[[int, int], None]) -> subprocess.Popen[bytes]:
+def _make_group(group: Path, settings: Sequence[str]) -> None:
+    group.mkdir()
+    for setting in settings:
+        name, _, text = setting.partition("=")
+        (group / name).write_text(text, encoding="ascii")
+
+
+def _remove_group(group: Path | None) -> None:
+    """Remove a control group. A killed process is in it for another moment; without the folder there is no group."""
+    if group is None:
+        return
+    for _ in range(KILL_PASSES):
+        try:
+            group.rmdir()
+            return
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(POLL_S)
+
+
+def _start(command: Sequence[str], prctl: Callable[[int, int], None], group: Path | None) -> subprocess.Popen[bytes]:
     """Start the command in a new session. There is only one thread here, so a preexec_fn is safe."""
     guard = os.getpid()
 
-    def die_with_the_guard() -> None:
+    def join_the_group_and_die_with_the_guard() -> None:
+        if group:
+            (group / "cgroup.procs").write_text("0", encoding="ascii")  # 0: the process that writes
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != guard:  # the guard ended before the line above
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return subprocess.Popen(command, start_new_session=True, preexec_fn=die_with_the_guard)
+    return subprocess.Popen(command, start_new_session=True, preexec_fn=join_the_group_and_die_with_the_guard)
 
 
 def _write_pid(path: Path, pid: int) -> None:

@@ -36,7 +36,9 @@ from topologies.runtimes.prepared import (
     write_files,
 )
 from topologies.runtimes.private import Authority, PrivateFolder, new_password
+from topologies.runtimes.processes import cpu_groups
 from topologies.runtimes.processes.broker import BrokerProcess
+from topologies.runtimes.processes.cpu_groups import CpuQuota
 from topologies.runtimes.processes.disks import Disks, shared_stores
 from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, find_for
 from topologies.runtimes.proxies.listening import listening_ports
@@ -65,6 +67,7 @@ def prepare(
     ports = {key: port for key, port in chosen.items() if not isinstance(key, ProxyEndpoint)}
     client, management = Credentials(CLIENT, new_password()), management_endpoints(topology, ports)
     folders = {name: BrokerFolders(directory.broker_folder(name).absolute()) for name in brokers}
+    quota = _quota(wishes.cpus)
     private = PrivateFolder.create()
     try:
         secrets = secrets_of(client, topology)
@@ -92,7 +95,7 @@ def prepare(
                 hosts_file=folders[name].conf / HOSTS if f"{name}/{HOSTS}" in rendered else None,
                 record=wishes.jfr,
             )
-            handles[name] = _process(programs.command(place), name, folders[name], private, wishes.keep_data)
+            handles[name] = _process(programs.command(place), name, folders[name], private, wishes.keep_data, quota)
     except BaseException:
         private.remove()
         raise
@@ -114,8 +117,21 @@ def _and_hosts(renderer: Render) -> Render:
     return rendered
 
 
+def _quota(cpus: float | None) -> CpuQuota | None:
+    """Return the brokers' share of the cores, and remove the groups of dead runs. Raises UserError."""
+    if cpus is None:
+        return None
+    cpu_groups.clear_dead()
+    return CpuQuota.find(cpus)
+
+
 def _process(
-    command: BrokerCommand, broker: str, folders: BrokerFolders, private: PrivateFolder, keep_data: bool
+    command: BrokerCommand,
+    broker: str,
+    folders: BrokerFolders,
+    private: PrivateFolder,
+    keep_data: bool,
+    quota: CpuQuota | None,
 ) -> BrokerProcess:
     """Return the process of a broker, not yet started, with the files and folders that its command needs."""
     for path, text in command.private_files.items():
@@ -128,6 +144,7 @@ def _process(
         log=folders.log_file,
         pid_file=private.path / f"{broker}.pid",
         remove=[private.path] if keep_data else [private.path, folders.data],
+        quota=quota,
     )
 
 
@@ -210,6 +227,8 @@ class ProcessRuntime(ManagedRuntime[BrokerProcess]):
         if self._wishes.keep_data or self._wishes.jfr:  # a broker that exits completes its recording
             _end_all(processes, BrokerProcess.terminate, STOP_TIMEOUT_S)
         _end_all(processes, BrokerProcess.kill, KILL_TIMEOUT_S)
+        for process in processes:
+            process.remove_group()
         if self._disks:
             self._disks.close()
 
