@@ -226,16 +226,21 @@ def test_signals_of_the_terminal_leave_disks_alone(
 
 @pytest.mark.disks
 def test_a_later_run_clears_what_dead_ones_left(harness: tuple[subprocess.Popen[bytes], int], tmp_path: Path) -> None:
-    """The harness and its guard are killed. Unmounted images stay in that run's folder."""
+    """The harness and its guard are killed, and one of its disks is not mounted."""
     process, guard = harness
-    disks.clear_dead()
+    brokers = tmp_path.with_name("another-run") / "brokers"
+    empty = brokers.parent / "brokers/broker-1" / IMAGE
+    empty.parent.mkdir(parents=True)
+    empty.touch()
+    disks.clear_dead(brokers)
     assert len(left_in(tmp_path)) == 7, "disks in use are left alone"
     os.kill(guard, signal.SIGKILL)
     process.kill()
     process.wait()
     assert len(disks.dead_loops()) == 2
-    disks.clear_dead()
-    assert eventually(lambda: left_in(tmp_path) == [str(tmp_path / "brokers/broker-3" / IMAGE)])
+    disks.clear_dead(brokers)
+    assert eventually(lambda: left_in(tmp_path) == []), left_in(tmp_path)
+    assert empty.exists(), "its run may be about to lock it"
 
 
 @pytest.mark.disks

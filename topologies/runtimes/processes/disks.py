@@ -7,7 +7,7 @@ a disk is cut, only flushed data survives. The loop device keeps all data that i
 writes of their own write cache are not simulated.
 
 Each image is locked while its run lives (flock). A later run cleans up after runs that were killed together with their
-guards.
+guards: it clears all mounts and loop devices of this machine, and the images in its own folder of runs.
 """
 
 import fcntl
@@ -62,7 +62,7 @@ class Disk:
         try:
             self._lock = os.open(self._image, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(self._lock, self._size_mb * MIB)
+            os.ftruncate(self._lock, self._size_mb * MIB)  # locked first: empty images are left alone
         except OSError as error:
             raise RuntimeFailed(
                 f"disk {self._image} cannot be created: {error.strerror}; choose another --runs"
@@ -126,8 +126,8 @@ class Disks:
 
     def make(self) -> None:
         """Create and mount all disks; a guard removes them if this process ends. Raises RuntimeFailed."""
-        clear_dead()
         below = next(iter(self._folders.values())).root.parent
+        clear_dead(below)
         self._guard = subprocess.Popen(
             mounts.command_line(below, self._keep), stdin=subprocess.DEVNULL, start_new_session=True
         )
@@ -196,8 +196,11 @@ def shared_stores(topology: Topology) -> dict[str, str]:
     }
 
 
-def clear_dead() -> None:
-    """Unmount and remove the disks of dead runs. Disks in use by another run are left alone."""
+def clear_dead(brokers: Path) -> None:
+    """Unmount and remove the disks of dead runs. Disks in use by another run are left alone.
+
+    ``brokers``: a run's folder of brokers. Images without a loop device are found in runs next to this run.
+    """
     for device, image in dead_loops():
         for mount in reversed(mounts.current_mounts()):
             if mount.device == device:
@@ -205,6 +208,10 @@ def clear_dead() -> None:
                     mounts.unmount(mount.at, UNMOUNT_TIMEOUT_S, pause)
         if image.name == IMAGE:
             image.unlink(missing_ok=True)
+    for image in brokers.parent.parent.glob(f"*/{brokers.name}/*/{IMAGE}"):
+        with suppress(OSError):  # removed by another run
+            if image.stat().st_size and _is_free(image):
+                image.unlink()
 
 
 def dead_loops() -> list[Loop]:
