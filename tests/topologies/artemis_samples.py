@@ -77,7 +77,7 @@ def every_artemis_feature() -> Topology:
     right = ArtemisBroker(
         "right",
         acceptors=(Acceptor("all", connections_allowed=500),),
-        persistence=Journal("ASYNCIO", datasync=False),
+        persistence=Journal("MAPPED", datasync=False),
         users=(ArtemisUser("links", browse=("orders", "prices.#"), delete=()),),
     )
     cluster = ClusterConnection("c", message_load_balancing="STRICT", max_hops=2)

@@ -1,11 +1,19 @@
 """Checks how a broker's log becomes an error message for the user."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from tests.support.brokers import running
+from topologies.artemis.broker import ArtemisBroker, Journal
 from topologies.artemis.launch import LAUNCH as ARTEMIS
+from topologies.artemis.product import ARTEMIS as PRODUCT
 from topologies.classic.launch import LAUNCH as CLASSIC
 from topologies.jvm.launch import agent_failure
-from topologies.runtimes.contract import LOG_TAIL_LINES
+from topologies.model.client_groups import ClientGroup
+from topologies.model.topology import Topology
+from topologies.runtimes.contract import LOG_TAIL_LINES, RuntimeFailed
 from topologies.runtimes.startup import LINE_LIMIT, explain, informative_lines, refused_ports
 
 PORTS = {"openwire": 21001, "stomp": 21002, "management": 21003}
@@ -77,3 +85,18 @@ def test_the_message_names_broker_port_holder_next_step_and_log() -> None:
 def test_a_broker_that_logged_nothing_is_said_to() -> None:
     text = explain(CLASSIC, "hub", "died", [], PORTS, str)
     assert text == "broker 'hub' died. Its log ends:\n    (it logged nothing)"
+
+
+@pytest.mark.brokers
+def test_asyncio_is_used_or_the_broker_is_ended(tmp_path: Path) -> None:
+    """Without libaio Artemis writes with NIO instead, and only logs it."""
+    broker = ArtemisBroker("broker-1", persistence=Journal("ASYNCIO"))
+    topology = Topology("asyncio", (broker,), (), (ClientGroup("producers", (broker,)),), PRODUCT)
+    libraries = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    if "libaio.so.1 " in libraries:
+        with running(topology, tmp_path) as runtime:
+            assert "libaio.so.1" in Path(f"/proc/{runtime.pid(broker.name)}/maps").read_text("utf-8")
+    else:
+        words = r"broker 'broker-1' writes its journal with NIO instead of ASYNCIO, because libaio is missing"
+        with pytest.raises(RuntimeFailed, match=words), running(topology, tmp_path):
+            pass

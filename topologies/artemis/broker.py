@@ -74,7 +74,7 @@ DEFAULT_ACCEPTORS = (Acceptor("core"), Acceptor("amqp"), Acceptor("stomp"), Acce
 class Journal:
     """The file store of an Artemis broker."""
 
-    # Not 2.44.0's ASYNCIO: without libaio it silently becomes NIO, and two machines would measure different stores.
+    # Not 2.44.0's ASYNCIO: without libaio it becomes NIO. A run with ASYNCIO and without libaio is rejected.
     kind: str = choice("NIO", "ASYNCIO", "MAPPED")
     datasync: bool = True  # an acknowledged send is on disk
     sync_transactional: bool = True

@@ -47,6 +47,11 @@ IMAGE = ProductImage(
     home_variable="ARTEMIS_HOME",
     archive=lambda: (ensure(replace(DISTRIBUTIONS[0], folder="")), DISTRIBUTIONS[0].sha512),
 )
+AIO_NOT_FOUND = "AMQ222018"
+REPLACED_ASYNCIO = (
+    "writes its journal with NIO instead of ASYNCIO, because libaio is missing (install the package libaio1 or "
+    "libaio1t64, or set persistence: {kind: NIO}),"
+)
 MAIN = "org.apache.activemq.artemis.boot.Artemis"
 
 
@@ -125,6 +130,11 @@ class ArtemisLaunch(JvmLaunch):
 
     def says_it_listens(self, lines: Iterable[str]) -> bool:
         return router.listens(lines)
+
+    def failed_start(self, lines: Iterable[str]) -> str:
+        """Return also whether a broker has replaced ASYNCIO: its figures would count as those of ASYNCIO."""
+        logged = [*lines]
+        return REPLACED_ASYNCIO if any(AIO_NOT_FOUND in line for line in logged) else super().failed_start(logged)
 
 
 LAUNCH = ArtemisLaunch(
