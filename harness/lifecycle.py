@@ -38,10 +38,9 @@ from harness.java_parts import use_java_clients
 from harness.live.guard import report_refusal
 from harness.live.model import LiveModel
 from harness.live.server import serve_metrics, serve_page
-from harness.options import arguments, plan, user_settings
+from harness.options import arguments, plan
 from harness.options import run_options as options
-from harness.options.locust_options import selection_refusals
-from harness.options.user_settings import require_all_named
+from harness.options.locust_options import require_all_named, selection_refusals
 from harness.run import jobs
 from harness.run.brokers import BrokerEnvironment, Reroute
 from harness.run.controller import CANNOT_RUN, RunController
@@ -128,7 +127,6 @@ class Lifecycle:
         self._idle.set()
         self._starting = False
         self._ender: Any = None  # the greenlet that ends the users of the current run
-        self._own = user_settings.remember(scenario)
         self._web: web.Web | None = None
         self._live = LiveModel(self.snapshot)
         self._servers: list[WSGIServer] = []
@@ -249,14 +247,13 @@ class Lifecycle:
         return self._shown.snapshot() if self._shown else None
 
     def check(self, namespace: Namespace) -> Mapping[str, int]:
-        """Reset the user classes to the scenario's values, and apply the options to them."""
-        chosen = options.read(namespace, self._scenario, namespace.run_time)
-        user_settings.restore(self._own)
-        self._plan = plan.make(self._scenario, chosen)
-        fix_settings(self._scenario.users)
+        """Plan the next run, and let Locust make its users of the plan's classes."""
+        self._plan = plan.make(self._scenario, options.read(namespace, self._scenario, namespace.run_time))
+        fix_settings(self._plan.users)
+        self._environment.user_classes = [*self._plan.users]
         if isinstance(self._environment.runner, MasterRunner):
             spoken = Spoken.parse(self._plan.info.protocol)
-            refuse_first(distributed.one_process_refusals(spoken, self._scenario.users))
+            refuse_first(distributed.one_process_refusals(spoken, self._plan.users))
         command = (*self._plan.info.command, *arguments.options_set_elsewhere(self._parser, self._plan.info.command))
         self._plan = replace(self._plan, info=replace(self._plan.info, command=command))
         if none := [name for name, count in self._plan.counts.items() if not count]:

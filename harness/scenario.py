@@ -23,6 +23,9 @@ from topologies.model.link import Link
 from topologies.model.topology import Topology
 
 SEARCH_AT_MOST_S = 900.0
+WARM_UP_AT_LEAST_S = 5
+WARM_UP_AT_MOST_S = 15.0
+"""Bounds of a warm-up that lasts until latency has settled (`harness.run.warm_up`)."""
 
 
 def _require_types(subject: str, value: object) -> None:
@@ -219,6 +222,14 @@ class Scenario:
     def name(self) -> str:
         """The locustfile's name: ``steady`` for ``scenarios/steady.py``."""
         return self.users[0].__module__.rpartition(".")[2]
+
+    def why_no_link(self, topology: Topology) -> str:
+        """Return the problem if the topology has no link of the kind that the scenario needs, with the next step."""
+        if not self.link or any(self.link.is_one(topology, link) for link in topology.links):
+            return ""
+        return (
+            f"it has no {self.link.what}, but scenario {self.name} needs one; {self.another_topology('that has one')}"
+        )
 
     def another_topology(self, which: str) -> str:
         """Return the next step for a topology that cannot answer the question. ``which``: ``that has a link``."""

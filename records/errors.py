@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 _NEXT_STEPS = {
     errno.ENOSPC: "free space on its disk and run again",
@@ -43,11 +44,25 @@ def about(subject: str) -> Iterator[None]:
         raise UserError(f"{subject}{error}") from error
 
 
-def refuse_first(refusals: Iterable[str]) -> None:
-    """Raise `UserError` with the first sentence that the rules yield. Later rules do not run, so they may rely on
+class Refusal(NamedTuple):
+    """A violation of a rule: the object, such as an option with its value, the problem, and the next step.
+
+    ``next_step``: '' if the problem is another error's sentence, which has its own.
+    """
+
+    what: str
+    problem: str
+    next_step: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.problem}" + (f"; {self.next_step}" if self.next_step else "")
+
+
+def refuse_first(refusals: Iterable[Refusal | str]) -> None:
+    """Raise `UserError` with the first violation that the rules yield. Later rules do not run, so they may rely on
     it."""
     for refusal in refusals:
-        raise UserError(refusal)
+        raise UserError(str(refusal))
 
 
 def explained(error: Exception) -> tuple[str, str]:

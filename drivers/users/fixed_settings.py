@@ -24,22 +24,9 @@ class SettingsMeta(UserMeta):
 
 
 def fix_settings(users: Iterable[type]) -> None:
-    """Reject each change of a setting in these classes and their bases, until `free_settings`.
-
-    Each class also gets a copy of its inherited settings: a base that is not a user class, but has settings, can
-    change.
-    """
+    """Reject each change of a setting in these classes and their bases from now on: it would not reach the run."""
     for user in users:
-        if isinstance(user, SettingsMeta):
-            for name in settings_of(kind_of(user)):
-                type.__setattr__(user, name, getattr(user, name))
-            _fixed.update(_bases(user))
-
-
-def free_settings(users: Iterable[type]) -> None:
-    """Allow the next run's options to set these classes."""
-    for user in users:
-        _fixed.difference_update(_bases(user))
+        _fixed.update(_bases(user))
 
 
 def _bases(user: type) -> Iterator[type]:

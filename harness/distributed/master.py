@@ -15,7 +15,8 @@ from drivers.users.session import Go, RateChange, Tally, Window
 from harness.distributed import messages
 from harness.distributed.clocks import Offset, assess_clock, thin_out
 from harness.distributed.messages import another_build, build_id
-from harness.options import user_settings
+from harness.distributed.same_settings import own_settings
+from harness.options.user_classes import settings
 from harness.run.load_generators import Equipment, process_info
 from records.errors import UserError, refuse_first
 from records.run import ProcessInfo
@@ -109,10 +110,10 @@ class DistributedLoadGenerators:
         self._gathering = Gathering(equipment.directory)
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
         self._offsets = {worker: self._probe(worker) for worker in self._workers}
-        settings = user_settings.settings(self._runner.user_classes)
-        own = user_settings.own_settings(self._runner.user_classes)
+        chosen = settings(self._runner.user_classes)
+        own = own_settings(self._runner.user_classes)
         for index, worker in enumerate(self._workers, start=1):
-            message = messages.equip(equipment, index, settings, own, self._build_id)
+            message = messages.equip(equipment, index, chosen, own, self._build_id)
             self._runner.send_message("bb_equip", message, worker)
         self._await(self._equipped, EQUIP_TIMEOUT_S)
         if refusals := self._refusals():

@@ -16,14 +16,16 @@ from locust.runners import WorkerRunner
 
 from drivers.jvm.recording import ClientRecording
 from drivers.protocols import connectors_of
-from drivers.users.fixed_settings import fix_settings, free_settings
+from drivers.users.broker_user import BrokerUser
+from drivers.users.fixed_settings import fix_settings
 from drivers.users.priority import RealTimePriority
 from drivers.users.session import Session, attach, detach
 from drivers.users.stall_sampler import StallSampler
 from harness.distributed import messages
 from harness.distributed.messages import another_build, build_id
+from harness.distributed.same_settings import other_settings, own_settings
 from harness.java_parts import CLIENTS, use_java_clients
-from harness.options.user_settings import other_settings, own_settings
+from harness.options.user_classes import with_settings
 from harness.run.load_generators import process_info, with_priority, with_recording, with_rows, with_tally
 from harness.runner_calls import cut_short_by, guard_runner
 from records.errors import RunUnreadable
@@ -48,6 +50,7 @@ class WorkerDuty:
     def __init__(self, environment: Any, runner: WorkerRunner) -> None:
         self._environment = environment
         self._runner = runner
+        self._scenarios_own = [user for user in runner.user_classes if issubclass(user, BrokerUser)]
         self._build_id = build_id()
         self._session: Session | None = None
         self._info: ProcessInfo | None = None
@@ -96,7 +99,7 @@ class WorkerDuty:
 
     def _equip(self, data: dict[str, Any]) -> None:
         refusal = another_build(self._build_id, data.get("build_id", "an older one")) or _unreached(data)
-        refusal = refusal or other_settings(own_settings(self._runner.user_classes), data["own_settings"])
+        refusal = refusal or other_settings(own_settings(self._scenarios_own), data["own_settings"])
         try:
             if not refusal:
                 self._take_on(data)
@@ -111,11 +114,10 @@ class WorkerDuty:
 
     def _take_on(self, data: dict[str, Any]) -> None:
         name = f"worker-{data['index']}"
-        free_settings(self._runner.user_classes)
-        for user in self._runner.user_classes:
-            for setting, value in data["settings"].get(user.__name__, {}).items():
-                setattr(user, setting, value)
-        fix_settings(self._runner.user_classes)
+        self._environment.user_classes = [
+            with_settings(user, data["settings"].get(user.__name__, {})) for user in self._scenarios_own
+        ]
+        fix_settings(self._environment.user_classes)
         self._info = process_info(name, data["index"])
         shared = _shared(data["run"])
         recorder = Recorder(shared or partial(self._send_events, name), name, run_id=data["run"]["id"])

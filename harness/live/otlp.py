@@ -29,7 +29,7 @@ from opentelemetry.sdk.resources import SERVICE_INSTANCE_ID, SERVICE_NAME, Resou
 from harness.live.events import events_of
 from harness.live.history import Moment
 from harness.live.metrics import COUNTER, METRICS, LiveMetric
-from harness.options.otlp_address import HEADERS, interval_ms
+from harness.live.otlp_address import HEADERS, interval_ms
 from harness.run.snapshot import Snapshot
 from records.errors import UserError
 from records.units import MS_PER_S, NS_PER_S

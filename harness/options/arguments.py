@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from harness.faults.planning import kinds_in_words
 from harness.options.declarations import KINDS_OF_FAULTS, OPTIONS, SCENARIOS_OWN, SECTIONS
-from harness.options.fault_options import kinds_in_words
-from harness.run.warm_up import AT_LEAST_S, AT_MOST_S
-from harness.scenario import Scenario
+from harness.scenario import WARM_UP_AT_LEAST_S, WARM_UP_AT_MOST_S, Scenario
 
 REPEATED = {option.dest for option in OPTIONS.values()} | {"locustfile", "headless", "run_time", "processes"}
 """Options that belong to the command that repeats a run."""
@@ -95,7 +94,7 @@ def options_set_elsewhere(parser: Any, command: Sequence[str]) -> list[str]:
 def _warm_up(scenario: Scenario) -> str:
     if scenario.warm_up_s is not None:
         return f"{scenario.warm_up_s:g}"
-    return f"until the median latency settles, at least {AT_LEAST_S} and at most {AT_MOST_S:g}"
+    return f"until the median latency settles, at least {WARM_UP_AT_LEAST_S} and at most {WARM_UP_AT_MOST_S:g}"
 
 
 def _refuse_endless_run_time(parser: Any) -> None:

@@ -20,12 +20,14 @@ from typing import Any, get_args, get_type_hints
 
 from drivers.client.connection_modes import CONNECTION_MODES, URIS
 from drivers.protocols import PROTOCOLS
+from records.errors import UserError
 from records.loads.arrivals import LOADS
 from records.loads.client_steps import MOST_CLIENTS, ClientSteps
 from records.loads.rate_search import SearchSettings
 from records.loads.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, format_steps
 from records.store.run_store import StoreAddress
 from topologies.catalogue.overlay import Overlay
+from topologies.model.client_groups import ClientGroup
 from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
@@ -51,6 +53,7 @@ SCENARIOS_OWN = "{scenario's own}"
 KINDS_OF_FAULTS = "{kinds of faults}"
 """Placeholder in a help text for the kinds of faults. `harness.faults` can only be imported after Locust."""
 MOST_LETTERS = 4_000
+MOST_DIGITS = 100
 DAY_S = 86_400
 INT_32 = (1 << 31) - 1
 GIB = 1 << 30
@@ -124,9 +127,36 @@ class Option:
             return ""
         return False if self.kind is bool else self.default
 
+    def parse_number(self, value: Any, kind: Any, rule: str) -> float | None:
+        """Parse a number within the bounds; None if the option is omitted. Raises UserError.
+
+        ``kind``: `int` or `float`. ``rule``: describes the expected value.
+        """
+        if value in (None, "", "None"):
+            return None
+        if isinstance(value, str) and len(value) > MOST_DIGITS:
+            raise UserError(f"{self.name} {value}: has more than {MOST_DIGITS} characters; write {rule}")
+        try:
+            number: float = kind(value)
+        except (ValueError, OverflowError) as error:
+            raise UserError(f"{self.name} {value}: must be {rule}") from error
+        if isinstance(number, float) and not math.isfinite(number):
+            raise UserError(f"{self.name} {number}: must be a finite number")
+        self.require_in_bounds(number)
+        return number
+
     def problem(self, number: float | None) -> str:
         """Return the bound that a number violates, as `Bounds.problem` does, or '' if there is none."""
         return "" if self.bounds is None or number is None else self.bounds.problem(number)
+
+    def require_in_bounds(self, number: float | None) -> None:
+        """Raise UserError for a number outside the bounds."""
+        if number is None or not (problem := self.problem(number)):
+            return
+        if self.name == "--base-port":  # scenarios do not set a port
+            raise UserError(f"--base-port {number}: must be between 1024 and 65000")
+        shown = number if isinstance(number, int) else f"{number:g}"
+        raise UserError(f"{self.name} {shown}: {problem}; leave it out to use the scenario's value")
 
 
 # -- the options -------------------------------------------------------------------------------------------------------
@@ -714,6 +744,14 @@ class Options:
         """The files to write in addition to the report, by the option that names each file."""
         paths = {option.name: getattr(self, name) for name, option in OPTIONS.items() if option.beside_report}
         return {name: path for name, path in paths.items() if path}
+
+    def client_group(self, name: str) -> ClientGroup:
+        """Return a client group of the topology, with the failover options of ``--failover``.
+
+        Raises KeyError if the group does not exist, and ValueError for failover options that no group can have.
+        """
+        group = self.built_topology.group(name)
+        return group if self.failover is None else replace(group, failover=self.failover)
 
     @property
     def wanted(self) -> BrokerSetup:

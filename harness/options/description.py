@@ -1,10 +1,10 @@
 """Describes a run before it begins: its brokers, links, clients and options, as a `records.run.RunInfo`."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from inspect import get_annotations
-from typing import Any
+from typing import Any, NamedTuple
 
 from drivers.client.connection_modes import POOLED
 from drivers.client.work import Work
@@ -12,9 +12,13 @@ from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
 from harness import machine
+from harness.faults.changed_configuration import changes_of
+from harness.faults.contract import Fault
+from harness.faults.rolling_restart import RestartInTurn, why_too_long
 from harness.java_parts import java_client_versions
 from harness.options.declarations import Options
-from harness.options.topology_rules import reachability_warnings
+from harness.options.user_classes import RunUsers
+from harness.routing import reachability_warnings, undelivered_class_warnings
 from harness.scenario import Scenario
 from records.loads.arrivals import CLOSED
 from records.loads.destination_pattern import PLACE
@@ -53,15 +57,23 @@ RECORDED_AS: Mapping[str, Callable[[Any], Setting | None]] = {
 def describe(
     scenario: Scenario,
     options: Options,
-    topology: Topology,
-    groups: tuple[ClientGroup, ...],
+    users: RunUsers,
     routes: tuple[Route, ...],
+    faults: Sequence[Fault],
+    *,
+    unserved: Sequence[str],
+    load_s: float | None,
+    after_faults_s: float | None,
+    **known: Any,
 ) -> RunInfo:
-    """Return the facts of a run that are known before it begins, except its checks.
+    """Return the facts of a run that are known before it begins.
 
-    `harness.run.record` adds the run id and the events.
+    `harness.run.record` adds the run id and the events. ``unserved``: warnings about consumers that cannot process all
+    messages that are sent to them; the offered rate is then not judged. ``known``: further fields of `RunInfo`.
     """
-    named = {group.name: group for group in groups}
+    topology = options.built_topology
+    named = {user.group: options.client_group(user.group) for user in users.every}
+    changes = _after_restarts(faults, topology, users, routes)
     return RunInfo(
         run_id="",
         scenario=scenario.name,
@@ -76,29 +88,36 @@ def describe(
         brokers=tuple(BrokerInfo(b.name, b.region, b.standby_of) for b in topology.brokers),
         links=_links(topology),
         groups=tuple(
-            GroupInfo(g.name, tuple(b.name for b in g.enter_at), _failover_uris(g, scenario, options))
+            GroupInfo(g.name, tuple(b.name for b in g.enter_at), _failover_uris(g, users, options))
             for g in named.values()
         ),
-        users=tuple(_user_info(user) for user in scenario.users),
+        users=tuple(_user_info(user) for user in users.every),
         routes=routes,
         rate_steps=options.steps,
         held_p99_ms=options.search.p99_ms if options.search else None,
         client_steps=str(options.clients or ""),
-        limited_on_purpose=limited_on_purpose(scenario, options),
+        limited_on_purpose=_limited_on_purpose(scenario, options, bool(unserved)),
         warnings=(
             *topology.warnings,
-            *reachability_warnings(topology, scenario.users, routes),
+            *reachability_warnings(topology, users.every, routes),
             *options.wanted.warnings(topology, machine.memory_bytes()),
+            *unserved,
+            *filter(None, [why_too_long(faults, load_s)]),
+            *changes.warnings,
         ),
-        options=options.as_record(),
+        unknowns=tuple(undelivered_class_warnings(users.every, routes)),
+        options=options.as_record()
+        | changes.options
+        | ({} if after_faults_s is None else {"load_ends_after_faults_s": after_faults_s}),
         versions=machine.versions()
         | java_client_versions(Spoken.parse(options.protocol).distinct, options.client_version or ""),
         machine=machine.describe(),
-        rendered=_files(options, topology),
+        rendered=_files(options, topology) | changes.files,
+        **known,
     )
 
 
-def limited_on_purpose(scenario: Scenario, options: Options) -> str:
+def _limited_on_purpose(scenario: Scenario, options: Options, is_unserved: bool) -> str:
     """Return the reason why a backlog is an expected result of the run; '' if a backlog casts doubt on the run."""
     if scenario.limited_on_purpose:
         return scenario.limited_on_purpose
@@ -106,7 +125,35 @@ def limited_on_purpose(scenario: Scenario, options: Options) -> str:
         return "the rate changes, and each rate is reported as held or not"
     if options.clients:
         return "the number of clients grows, and each step is reported as held or not"
-    return ""
+    return "the consumers cannot process all messages that are sent to them" if is_unserved else ""
+
+
+class _Changes(NamedTuple):
+    """What restarts with another configuration add to the facts of a run."""
+
+    options: dict[str, str] = {}  # noqa: RUF012 - never changed
+    files: dict[str, str] = {}  # noqa: RUF012
+    warnings: tuple[str, ...] = ()
+
+
+def _after_restarts(
+    faults: Sequence[Fault], topology: Topology, users: RunUsers, routes: tuple[Route, ...]
+) -> _Changes:
+    """Return the settings that restarts change, the overlays' text, and warnings about the topology after them."""
+    changes = changes_of(faults, topology)
+    if not changes:
+        return _Changes()
+    changing = [fault for fault in faults if isinstance(fault, RestartInTurn) and fault.overlay and fault.changed]
+    texts = {f"overlay/{f.overlay.path.name} (restart)": f.overlay.text for f in changing if f.overlay}
+    last = changing[-1].changed
+    assert last is not None, "selected above"
+    known = {*reachability_warnings(topology, users.every, routes), *topology.warnings}
+    later = (*last.warnings, *reachability_warnings(last, users.every, routes))
+    return _Changes(
+        {"changed_by_restarts": "; ".join(changes)},
+        texts,
+        tuple(f"after the restarts: {text}" for text in later if text not in known),
+    )
 
 
 def _files(options: Options, topology: Topology) -> dict[str, str]:
@@ -135,12 +182,10 @@ def _links(topology: Topology) -> tuple[LinkInfo, ...]:
     )
 
 
-def _failover_uris(group: ClientGroup, scenario: Scenario, options: Options) -> str:
+def _failover_uris(group: ClientGroup, users: RunUsers, options: Options) -> str:
     """Return the group's failover URI with broker names instead of addresses, once per protocol of the users."""
     spoken = Spoken.parse(options.protocol)
-    protocols = dict.fromkeys(
-        spoken.of(user.role, user.__name__) for user in scenario.users if user.group == group.name
-    )
+    protocols = dict.fromkeys(spoken.of(user.role, user.__name__) for user in users.every if user.group == group.name)
     return " and ".join(group.failover_uri_by_name(protocol) for protocol in protocols)
 
 

@@ -6,45 +6,35 @@ each of several producer classes, ``OrderProducer=200;BatchProducer=5``.
 values apply, if it has any.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from harness.options.class_rates import parse_class_rates
-from harness.run.warm_up import AT_MOST_S
-from harness.scenario import SEARCH_AT_MOST_S, AddClients, Scenario, Search
+from drivers.users.locust_users import ProducerUser
+from harness.options.declarations import OPTIONS, Options
+from harness.scenario import SEARCH_AT_MOST_S, WARM_UP_AT_MOST_S, AddClients, Scenario, Search
 from records.errors import UserError, about
 from records.loads.client_steps import ClientSteps, parse_client_steps
 from records.loads.rate_search import SearchSettings, is_search, parse_search
-from records.loads.rate_steps import LEAST_PER_S, RateStep, ends_s, parse_steps
+from records.loads.rate_steps import LEAST_PER_S, MOST_PER_S, RateStep, ends_s, parse_steps
+from topologies.model.spelling import nearest
 
 MARKS = (",", "@", "..")  # these distinguish steps from a single number
 
 
-@dataclass(frozen=True)
-class ChosenLoad:
-    """The changes of the rate or of the number of clients, and the length of the load.
+RATES = "a number, steps such as 100,200,400@20s, search, or CLASS=NUMBER"
 
-    ``steps``: the total load of all producers; empty if the rate is constant. ``class_rates``: producer classes with a
-    separate rate, in sends per second of all producers of the class. ``for_s``: the length of the load; None means the
-    scenario's length.
+
+def with_load(options: Options, scenario: Scenario, rate: str, clients: str) -> Options:
+    """Return the options with the load that ``--rate`` and ``--clients`` describe. Raises UserError.
+
+    ``rate`` and ``clients`` are the texts of the options, '' if omitted. ``options``: have all values that do not
+    depend on these two.
     """
-
-    steps: tuple[RateStep, ...]
-    search: SearchSettings | None
-    clients: ClientSteps | None
-    for_s: float | None
-    class_rates: tuple[tuple[str, float], ...] = ()
-
-
-def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, float | None]) -> ChosenLoad:
-    """Return the load that ``--rate`` and ``--clients`` describe; '' means that the option is omitted.
-
-    ``fixed``: --run-time, --messages, --producers and --consumers by name, None if omitted. Raises UserError.
-    """
-    load_s, messages = fixed["--run-time"], fixed["--messages"]
+    load_s, messages = options.load_s, options.messages
     class_rates: tuple[tuple[str, float], ...] = ()
     if "=" in rate and not is_search(rate):
-        class_rates, given, rate = parse_class_rates(rate, scenario), rate, ""
+        class_rates, given, rate = tuple(_class_rates(rate, scenario)), rate, ""
         if scenario.load.steps or isinstance(scenario.load, Search | AddClients):
             raise UserError(
                 f"--rate {given}: scenario {scenario.name} changes its load while it runs, so its classes cannot have "
@@ -53,22 +43,30 @@ def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, f
     with about("--rate "):
         steps = _steps(rate, scenario, load_s, messages)
         search = _search(rate, scenario, messages)
+    fixed = {OPTIONS[name].name: getattr(options, name) for name in ("load_s", "messages", "producers", "consumers")}
     with about("--clients "):
-        client_steps = _client_steps(
-            clients, scenario, {**fixed, "--rate": (rate or None) if steps or search else None}
-        )
+        client_steps = _client_steps(clients, scenario, fixed | {"--rate": (rate or None) if steps or search else None})
+    one_rate = None if steps or search or class_rates else OPTIONS["rate"].parse_number(rate, float, RATES)
     if client_steps:
-        for_s: float | None = float(client_steps.for_s)
+        load_s = float(client_steps.for_s)
     elif steps:
-        for_s = float(ends_s(steps)[-1])
+        load_s = float(ends_s(steps)[-1])
     elif load_s is None and search:
-        for_s = scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
-    else:
-        for_s = load_s
-    return ChosenLoad(steps, search, client_steps, for_s, class_rates)
+        load_s = scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
+    warm_up_s = _default_warm_up_s(scenario, steps, messages) if options.warm_up_s is None else options.warm_up_s
+    return replace(
+        options,
+        rate=one_rate,
+        class_rates=class_rates,
+        steps=steps,
+        search=search,
+        clients=client_steps,
+        load_s=load_s,
+        warm_up_s=warm_up_s,
+    )
 
 
-def default_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages: float | None) -> float | None:
+def _default_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages: float | None) -> float | None:
     """Return the length of the warm-up in seconds if ``--warm-up`` is omitted; None means until latency has settled.
 
     If a load begins with a ramp, its beginning must be known in advance, because clients in a JVM receive their due
@@ -77,8 +75,35 @@ def default_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages:
     if messages is not None:
         return 0.0
     if scenario.warm_up_s is None and steps and steps[0].to_per_s != steps[0].from_per_s:
-        return AT_MOST_S
+        return WARM_UP_AT_MOST_S
     return scenario.warm_up_s
+
+
+def _class_rates(text: str, scenario: Scenario) -> Iterator[tuple[str, float]]:
+    """Yield the classes and rates of ``OrderProducer=200;BatchProducer=5``: sends per second of all its producers."""
+    classes = [user.__name__ for user in scenario.users if issubclass(user, ProducerUser)]
+    found: set[str] = set()
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        name, _, number = (piece.strip() for piece in part.partition("="))
+        if name not in classes:
+            near = nearest(name, classes) or ";"
+            raise UserError(
+                f"--rate {part}: scenario {scenario.name} has no producer class {name!r}{near} Write one of "
+                f"{', '.join(classes)}"
+            )
+        if name in found:
+            raise UserError(f"--rate {part}: {name} has two rates; write one")
+        found.add(name)
+        try:
+            per_s = float(number)
+        except ValueError:
+            per_s = math.nan
+        if not LEAST_PER_S <= per_s <= MOST_PER_S:
+            raise UserError(
+                f"--rate {part}: the rate of a class must be a number from {LEAST_PER_S:g} to {MOST_PER_S:,}, in sends "
+                f"per second of all its producers; write {name}=200"
+            )
+        yield name, per_s
 
 
 def _steps(text: str, scenario: Scenario, load_s: float | None, messages: float | None) -> tuple[RateStep, ...]:

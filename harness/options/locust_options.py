@@ -4,8 +4,13 @@ Locust would start the run anyway, and the harness would wait for users that Loc
 """
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from locust import User
+
+from drivers.users.broker_user import BrokerUser
+from records.errors import UserError
 
 ALL_USERS = "a run always starts all users of the scenario"
 
@@ -33,3 +38,15 @@ def selection_refusals(namespace: Namespace, shape: Any) -> Iterator[str]:
             f"{type(shape).__name__}: LoadTestShape is not supported: the scenario's load determines when users send; "
             "remove the class, and use load=Steps(…) or load=AddClients(…) in the scenario"
         )
+
+
+def require_all_named(classes: Iterable[type[User]], named: Iterable[type[BrokerUser]]) -> None:
+    """Raise UserError if Locust found a user class that the scenario does not name."""
+    scenarios_own = {*named}
+    for user in classes:
+        if user not in scenarios_own:
+            first_way = "add it to them, or " if issubclass(user, BrokerUser) else ""
+            raise UserError(
+                f"{user.__name__}: Locust makes users of every class that it finds in a locustfile, but Scenario.users "
+                f"leaves this one out; {first_way}write `abstract = True` in it"
+            )

@@ -1,41 +1,37 @@
-"""Combines the scenario, the options and the topology into the plan of a run, checked before anything starts.
+"""Makes the plan of a run from the scenario and the options, checked before anything starts.
 
-The rules are in `harness.options.topology_rules` and `harness.options.user_rules`.
+Options become settings of user classes (`harness.options.user_classes`), and rules judge both
+(`harness.options.topology_rules`, `harness.options.user_rules`). Then the faults are planned, and the run is described.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from drivers.protocols import Spoken
-from drivers.users.locust_users import ConsumerUser, ProducerUser
-from harness.checks import parse_checks, read_checks, require_labels
+from drivers.users.broker_user import BrokerUser
+from drivers.users.locust_users import ProducerUser
+from harness.checks import require_labels
 from harness.faults import Fault
 from harness.faults.away import absences
-from harness.faults.changed_configuration import changes_of, with_changed_topologies
-from harness.faults.rolling_restart import RestartInTurn, earliest_s, expected_s, why_too_long
-from harness.options.abort_conditions import parse_abort_conditions
-from harness.options.closed_loads import closed_refusals, is_closed, refuse_due_figures
+from harness.faults.planning import plan_faults
+from harness.faults.rolling_restart import earliest_s, expected_s
+from harness.judgement import abort_conditions_of, checks_of
 from harness.options.declarations import Options
 from harness.options.description import describe
-from harness.options.fault_options import planned_faults
-from harness.options.routing import producer_consumer_pairs, routes_of, routing_refusals, undelivered_class_warnings
 from harness.options.topology_rules import (
     brokers_file_refusals,
-    carriage_refusals,
     client_refusals,
     entry_refusals,
     failover_refusals,
-    group_of,
     group_refusals,
     place_refusals,
     proxy_refusals,
-    reachability_warnings,
     uri_refusals,
 )
-from harness.options.user_attributes import attribute_refusals
-from harness.options.user_protocols import Exchange, exchanges_of
+from harness.options.user_classes import setting_refusals, users_of
 from harness.options.user_rules import (
+    closed_refusals,
     message_refusals,
     reply_refusals,
     search_refusals,
@@ -44,46 +40,56 @@ from harness.options.user_rules import (
     unwanted_refusals,
     work_refusals,
 )
-from harness.options.user_settings import configure_users
-from harness.run.warm_up import AT_MOST_S
-from harness.scenario import Hold, Scenario
-from records.errors import UserError, about, refuse_first
+from harness.routing import (
+    Exchange,
+    carriage_refusals,
+    exchanges_of,
+    producer_consumer_pairs,
+    routes_of,
+    routing_refusals,
+)
+from harness.scenario import WARM_UP_AT_MOST_S, Hold, Scenario
+from records.errors import refuse_first
 from records.figures.abort import AbortCondition
 from records.figures.checks import Check
-from records.figures.declaration import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
 from records.loads.rate_steps import format_steps
-from records.loads.routes import TOPIC, Copy, Route, copies_of
+from records.loads.routes import TOPIC, Copy, copies_of
 from records.run import CONSUMER, PRODUCER, RunInfo
-from topologies.model.impaired_links import with_all_proxied
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
-from topologies.runtimes.capabilities import Capability
-from topologies.runtimes.processes.disks import DEFAULT_MB, why_no_disks
-from topologies.runtimes.proxies.link_proxies import why_no_proxies
-
-HELD = "throughput.held_per_s"  # exists only if the rate of the load changes
-WITHHELD = "messages.withheld"  # exists only if messages have due times
 
 
 @dataclass(frozen=True)
 class Plan:
     """The checked plan of a run.
 
-    ``counts``: users by class name; ``producers``: the same for producer classes only; ``load_s``: None if the load
-    ends only by message count. ``roles``: the (producers', consumers') client groups between which messages must be
-    able to pass; ``exchanges``: the same with the protocols in use.
+    ``users``: the classes that Locust makes users of. ``load_s``: None if the load ends only by message count.
+    ``exchanges``: the client groups between which messages must be able to pass, with the protocols in use.
     """
 
     options: Options
-    counts: Mapping[str, int]
-    producers: Mapping[str, int]
-    roles: tuple[tuple[str, str], ...]
+    users: tuple[type[BrokerUser], ...]
     exchanges: tuple[Exchange, ...]
     load_s: float | None
     faults: tuple[Fault, ...]
     info: RunInfo
     after_faults_s: float | None = None  # the load ends this many seconds after the last fault
     abort_on: tuple[AbortCondition, ...] = ()  # each ends the load early
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Users by class name."""
+        return {user.__name__: user.fixed_count for user in self.users}
+
+    @property
+    def producers(self) -> Mapping[str, int]:
+        """Users of the producer classes, by class name."""
+        return {user.__name__: user.fixed_count for user in self.users if issubclass(user, ProducerUser)}
+
+    @property
+    def roles(self) -> tuple[tuple[str, str], ...]:
+        """The (producers', consumers') client groups between which messages must be able to pass."""
+        return tuple(dict.fromkeys((exchange.producers, exchange.consumers) for exchange in self.exchanges))
 
     @property
     def expected_load_s(self) -> float | None:
@@ -166,7 +172,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "protocol": plan.options.protocol,
         "client_version": plan.options.client_version,
         "users": dict(plan.counts),
-        "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,
+        "warm_up_at_most_s": WARM_UP_AT_MOST_S if warm_up_s is None else warm_up_s,
         "load_s": plan.load_s,
         "load_ends_after_faults_s": plan.after_faults_s,
         "expected_load_s": plan.expected_load_s,
@@ -194,173 +200,71 @@ def _demands(checks: Iterable[Check]) -> dict[str, str]:
 
 
 def make(scenario: Scenario, options: Options) -> Plan:
-    """Plan a run, and apply the options to the scenario's user classes. Raises UserError."""
-    refuse_first(
-        chain(failover_refusals(options), attribute_refusals(scenario.users), group_refusals(scenario, options))
-    )
-    configure_users(scenario, options)
-    producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
-    consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
-    refuse_first(chain(client_refusals(scenario.users, options), routing_refusals(scenario.users, options)))
-    routes = routes_of(scenario.users, options)
-    refuse_first(
-        chain(
-            closed_refusals(producing, options),
-            entry_refusals(scenario, options),
-            uri_refusals(scenario.users, options),
-            message_refusals(producing, consuming, options, routes),
-            reply_refusals(producing, consuming, options),
-            carriage_refusals(scenario.users, options, routes),
-            brokers_file_refusals(options),
-            proxy_refusals(options),
-        )
-    )
-    groups = tuple(group_of(user, options) for user in scenario.users)
+    """Plan a run. Raises UserError.
+
+    The options become settings of the run's user classes. The rules judge these settings, the options and the topology
+    in one pass. Faults, checks and the description of the run follow from what the rules accept.
+    """
+    users = users_of(scenario, options)
+    producing, consuming = users.producing, users.consuming
+    routes, unroutable = routes_of(users.every, options)
     by_count_alone = options.messages is not None and options.load_s is None
     load_s = None if by_count_alone else options.load_s or scenario.load.for_s
-    faults, topology = _faults(scenario, options, load_s)
-    options = _with_disks(faults, options)
-    faults += absences(consuming, load_s)
-    refuse_first(search_refusals(producing, options))
-    options = replace(options, built_topology=topology)
-    if options.search:
-        options = replace(options, steps=options.search.first_steps(sum(user.fixed_count for user in producing)))
-    premises = () if options.fault else read_checks(scenario.premises)  # they concern the scenario's faults
-    checks = _checks(scenario, options, _needs_met(faults, options, producing))
     refuse_first(
         chain(
+            setting_refusals(users, options),
+            failover_refusals(options),
+            group_refusals(scenario, options),
+            client_refusals(users.every, options),
+            routing_refusals(users.every, options, unroutable),
+            entry_refusals(scenario, options),
+            uri_refusals(users.every, options),
+            place_refusals(scenario, consuming, options),
+            carriage_refusals(users.every, options, routes),
+            brokers_file_refusals(options),
+            proxy_refusals(options),
+            closed_refusals(producing, options),
+            message_refusals(producing, consuming, options, routes),
+            reply_refusals(producing, consuming, options),
+            search_refusals(producing, options),
             stay_refusals(consuming, load_s),
             work_refusals(producing, consuming, options),
-            unwanted_refusals(producing, consuming) if options.steps or options.search else (),
-            place_refusals(scenario, consuming, options),
+            unwanted_refusals(producing, consuming, options),
         )
     )
-    exchanges = exchanges_of(producer_consumer_pairs(scenario.users, routes), Spoken.parse(options.protocol))
-    roles = tuple(dict.fromkeys((exchange.producers, exchange.consumers) for exchange in exchanges))
-    info = replace(
-        describe(scenario, options, topology, groups, routes),
-        unknowns=tuple(undelivered_class_warnings(scenario.users, routes)),
+    unserved = tuple(unserved_warnings(producing, consuming, options))
+    planned = plan_faults(scenario.faults, options, load_s)
+    faults = planned.faults + absences(consuming, load_s)
+    producers = sum(user.fixed_count for user in producing)
+    steps = options.search.first_steps(producers) if options.search else options.steps
+    options = replace(options, built_topology=planned.topology, disk_mb=planned.disk_mb, steps=steps)
+    checks, premises = checks_of(scenario, options, users, faults)
+    exchanges = exchanges_of(producer_consumer_pairs(users.every, routes), Spoken.parse(options.protocol))
+    pairs = (planned.topology.paths_between(exchange.producers, exchange.consumers) for exchange in exchanges)
+    after_faults_s = scenario.load.after_faults_s if faults and isinstance(scenario.load, Hold) else None
+    if options.load_s is not None or options.messages is not None or options.steps or options.search:
+        after_faults_s = None  # an option sets the length of the load
+    info = describe(
+        scenario,
+        options,
+        users,
+        routes,
+        faults,
+        unserved=unserved,
+        load_s=load_s,
+        after_faults_s=after_faults_s,
         checks=checks,
         premises=premises,
-        pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))),
+        pairs_by_links=count_by_links(chain(*pairs)),
     )
     require_labels((*checks, *premises), info.users)
-    info = _with_warnings(info, tuple(unserved_warnings(producing, consuming, options)), why_too_long(faults, load_s))
-    info = _with_changes(info, faults, topology, scenario, routes)
-    after_faults_s = _after_faults_s(scenario, options) if faults else None
-    if after_faults_s is not None:
-        info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})
     return Plan(
         options=options,
-        counts={user.__name__: user.fixed_count for user in scenario.users},
-        producers={user.__name__: user.fixed_count for user in producing},
-        roles=roles,
+        users=users.every,
         exchanges=exchanges,
         load_s=load_s,
         faults=faults,
         info=info,
         after_faults_s=after_faults_s,
-        abort_on=_abort_on(options, producing, (*checks, *premises)),
+        abort_on=abort_conditions_of(options, users, (*checks, *premises)),
     )
-
-
-def _faults(scenario: Scenario, options: Options, load_s: float | None) -> tuple[tuple[Fault, ...], Topology]:
-    """Return the faults of the run, and the topology that they need. Raises UserError."""
-    faults, topology = planned_faults(scenario.faults, options, options.built_topology, load_s)
-    if broken := [fault for fault in faults if fault.through_proxy]:
-        topology = _through_proxies(topology, broken[0], options)
-    with about(f"--fault {options.fault!r}: " if options.fault else ""):
-        return with_changed_topologies(faults, topology), topology
-
-
-def _with_warnings(info: RunInfo, unserved: tuple[str, ...], too_long_faults: str) -> RunInfo:
-    """Add warnings. ``unserved``: warnings about overloaded consumers, after which the offered rate is not judged."""
-    if unserved and not info.limited_on_purpose:
-        info = replace(info, limited_on_purpose="the consumers cannot process all messages that are sent to them")
-    return replace(info, warnings=(*info.warnings, *unserved, *filter(None, [too_long_faults])))
-
-
-def _with_changes(
-    info: RunInfo, faults: Sequence[Fault], topology: Topology, scenario: Scenario, routes: tuple[Route, ...]
-) -> RunInfo:
-    """Add the settings that restarts change, the overlays' text, and warnings about the topology after them."""
-    changes = changes_of(faults, topology)
-    if not changes:
-        return info
-    changing = [fault for fault in faults if isinstance(fault, RestartInTurn) and fault.overlay and fault.changed]
-    texts = {f"overlay/{f.overlay.path.name} (restart)": f.overlay.text for f in changing if f.overlay}
-    last = changing[-1].changed
-    assert last is not None, "selected above"
-    known = {*reachability_warnings(topology, scenario.users, routes), *topology.warnings}
-    later = (*last.warnings, *reachability_warnings(last, scenario.users, routes))
-    return replace(
-        info,
-        options={**info.options, "changed_by_restarts": "; ".join(changes)},
-        rendered={**info.rendered, **texts},
-        warnings=(*info.warnings, *(f"after the restarts: {text}" for text in later if text not in known)),
-    )
-
-
-def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topology:
-    """Route every link through a proxy, so that the links of the fault differ from the others only by the fault."""
-    subject = f"{f'--fault {options.fault!r}: ' if options.fault else ''}fault {fault.kind} of {fault.target}"
-    with about(f"{subject}: "):
-        proxied = with_all_proxied(topology)
-    if why := why_no_proxies(proxied, options.runtime):
-        raise UserError(f"{subject}: {why}")
-    return proxied
-
-
-def _with_disks(faults: Iterable[Fault], options: Options) -> Options:
-    """Give every broker a disk if any broker loses power, so that the brokers are alike. Raises UserError."""
-    losing = next((fault for fault in faults if Capability.OWNS_DISKS in fault.needs), None)
-    if losing is None or options.disk_mb:
-        return options
-    if why := why_no_disks(options.runtime):
-        subject = f"--fault {options.fault!r}: " if options.fault else ""
-        raise UserError(f"{subject}fault {losing.kind} of {losing.target}: {why}")
-    return replace(options, disk_mb=DEFAULT_MB)
-
-
-def _checks(scenario: Scenario, options: Options, met: set[Need]) -> tuple[Check, ...]:
-    """Return the checks of the scenario and of ``--check``. ``met``: the needs of figures that this run meets."""
-    checks = read_checks(scenario.checks)
-    if not (options.search or options.steps):
-        checks = tuple(check for check in checks if check.metric != HELD)
-    if SCHEDULE not in met:
-        checks = tuple(check for check in checks if check.metric != WITHHELD)
-    with about("--check "):
-        return checks + parse_checks(options.check or "", present=met)
-
-
-def _abort_on(
-    options: Options, producing: Sequence[type[ProducerUser]], checks: Iterable[Check]
-) -> tuple[AbortCondition, ...]:
-    """Return the conditions of ``--abort-on``. A closed load has no due times, which they and ``checks`` may use."""
-    if options.abort_in_warm_up and not options.abort_on:
-        raise UserError("--abort-in-warm-up: has no effect without --abort-on; add --abort-on, or leave it out")
-    with about("--abort-on "):
-        conditions = parse_abort_conditions(options.abort_on or "")
-    if is_closed(producing):
-        refuse_due_figures(checks, conditions)
-    return conditions
-
-
-def _needs_met(faults: Sequence[Fault], options: Options, producing: Sequence[type[ProducerUser]]) -> set[Need]:
-    """Return the needs that the run meets. Some figures need faults, steps, due times, replies, a mirror or regions."""
-    there = {
-        FAULTS: faults,
-        MORE_CLIENTS: options.clients,
-        STEPS: options.steps or options.search,
-        SCHEDULE: not is_closed(producing),
-        REPLIES: any(user.awaits_replies for user in producing),
-        MIRROR: any(link.is_mirror for link in options.built_topology.links),
-        REGIONS: len({broker.region for broker in options.built_topology.brokers}) > 1,
-    }
-    return {need for need, is_there in there.items() if is_there}
-
-
-def _after_faults_s(scenario: Scenario, options: Options) -> float | None:
-    """Return how long the load goes on after its faults; None if an option sets its length, messages or rates."""
-    end_is_chosen = options.load_s is not None or options.messages is not None or options.steps or options.search
-    return None if end_is_chosen or not isinstance(scenario.load, Hold) else scenario.load.after_faults_s

@@ -5,7 +5,6 @@ that depend on several options follow, then the rules about values and about con
 """
 
 import logging
-import math
 import os
 import random
 from argparse import Namespace
@@ -15,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from drivers.client.connection_modes import CONNECTION_MODES
-from drivers.protocols import Spoken, missing
+from drivers.protocols import PROTOCOLS, Spoken, missing
 from drivers.realtime import why_refused
+from drivers.users.broker_user import BrokerUser
 from harness.java_parts import why_no_client
+from harness.live.otlp_address import otlp_refusals
 from harness.options.declarations import MOST_LETTERS, OPTIONS, REALTIME, Option, Options
-from harness.options.load_options import ChosenLoad, default_warm_up_s, read_load
-from harness.options.otlp_address import otlp_refusals
-from harness.options.topology_rules import link_refusals
-from harness.options.user_protocols import protocols_of
-from harness.scenario import Scenario
+from harness.options.load_options import with_load
+from harness.scenario import AddClients, Scenario
+from harness.user_attributes import attribute_refusals
 from records.analysis_command import is_uri, why_no_master
 from records.errors import UserError, about, refuse_first, without_user_info
 from records.loads.arrivals import CLOSED
@@ -34,6 +33,7 @@ from topologies.catalogue.yaml_topology import is_file
 from topologies.model.impaired_links import with_impairments, without_impairments
 from topologies.model.launch import LOOPBACK
 from topologies.model.proxied_links import proxied
+from topologies.model.spelling import nearest
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.runtimes.capabilities import RUNTIMES, Capability, can, why_not
@@ -42,10 +42,10 @@ from topologies.runtimes.ports import addresses_here, why_not_bindable
 
 log = logging.getLogger("brokerbench")
 
-MOST_DIGITS = 100
 LONGEST_FILE_NAME = 255
+MEMORY = "memory"
+OF_REAL_BROKERS = [protocol for protocol in PROTOCOLS if protocol != MEMORY]
 RULES: Mapping[object, str] = {int: "a whole number", float: "a number"}
-RATES = "a number, steps such as 100,200,400@20s, search, or CLASS=NUMBER"
 Value = str | int | float | Path | None
 
 
@@ -54,47 +54,32 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
 
     ``look``: looks for container support; called only if containers are possible.
     """
+    refuse_first(attribute_refusals(scenario.users, join=isinstance(scenario.load, AddClients)))
     values = _read_each(namespace)
+    OPTIONS["load_s"].require_in_bounds(load_s)
     if values["seed"] is None:
         values["seed"] = random.SystemRandom().randrange(1 << 31)
     if values["closed"] and values["arrivals"]:
         raise UserError(
             f"--closed --arrivals {values['arrivals']}: both set when producers send; leave one of them out"
         )
-    load = _read_load(namespace, scenario, values | {"load_s": load_s})
     runtime = values["runtime"] or _runtime_implied(namespace)
-    topology = values["topology"] or scenario.default_topology
-    link = values["link"] or ("" if why_not(runtime, Capability.PROXIES_LINKS) else scenario.default_link) or None
-    built_topology, overlay = _built(topology, namespace.overlay)
-    refuse_first(link_refusals(scenario, built_topology, topology))
-    said_by = "--link" if namespace.link else f"--topology {topology}: default_link of scenario {scenario.name}:"
-    built_topology = _linked(built_topology, link, runtime, said_by)
-    if values["warm_up_s"] is None:
-        values["warm_up_s"] = default_warm_up_s(scenario, load.steps, values["messages"])
     values |= {
-        "topology": topology,
-        "built_topology": built_topology,
-        "link": link,
-        "overlay": overlay,
+        **_topology(namespace, scenario, runtime, values),
         "runtime": runtime,
         "runtime_reason": "",
         "protocol": protocols_of(scenario, values["protocol"], in_memory=runtime == "memory"),
-        "load_s": load.for_s,
-        "rate": None
-        if load.steps or load.search or load.class_rates
-        else _number(OPTIONS["rate"], namespace.rate, float, RATES),
-        "class_rates": load.class_rates,
-        "steps": load.steps,
-        "search": load.search,
-        "clients": load.clients,
         "arrivals": CLOSED if values["closed"] else values["arrivals"],
         "work_ms": (values["work_ms"] or "").strip() or None,
         **_places(namespace.runs),
         "trust": Trust(),
+        # `with_load` reads these together
+        **{"load_s": load_s, "rate": None, "class_rates": (), "steps": (), "search": None, "clients": None},
     }
     options = Options(**values)
     _require_possible(options)
-    return _on_brokers(options, namespace.ca_file, look)
+    options = _on_brokers(options, namespace.ca_file, look)
+    return with_load(options, scenario, *(str(text or "").strip() for text in (namespace.rate, namespace.clients)))
 
 
 # -- each option by its declaration ------------------------------------------------------------------------------------
@@ -114,7 +99,7 @@ def _read(option: Option, value: Any) -> Value:
     if option.kind is bool:
         return bool(value)
     if option.kind in (int, float):
-        number = _number(option, value, option.kind, RULES[option.kind])
+        number = option.parse_number(value, option.kind, RULES[option.kind])
         return option.default if number is None else number
     if not value:
         return option.default or None
@@ -135,28 +120,7 @@ def _require_readable(option: Option, text: str) -> None:
         raise UserError(f"{option.name} {text!r}: contains control characters; write one line without them")
 
 
-def _number(option: Option, value: Any, kind: Any, rule: str) -> float | None:
-    """Parse a number; None if the option is omitted. ``rule``: describes the expected value."""
-    if value in (None, "", "None"):
-        return None
-    if isinstance(value, str) and len(value) > MOST_DIGITS:
-        raise UserError(f"{option.name} {value}: has more than {MOST_DIGITS} characters; write {rule}")
-    try:
-        number: float = kind(value)
-    except (ValueError, OverflowError) as error:
-        raise UserError(f"{option.name} {value}: must be {rule}") from error
-    if isinstance(number, float) and not math.isfinite(number):
-        raise UserError(f"{option.name} {number}: must be a finite number")
-    return number
-
-
 # -- what follows from several options ---------------------------------------------------------------------------------
-
-
-def _read_load(namespace: Namespace, scenario: Scenario, values: Mapping[str, Any]) -> ChosenLoad:
-    rate, clients = (str(text or "").strip() for text in (namespace.rate, namespace.clients))
-    names = ("load_s", "messages", "producers", "consumers")
-    return read_load(scenario, rate, clients, {OPTIONS[name].name: values[name] for name in names})
 
 
 def _runtime_implied(namespace: Namespace) -> str:
@@ -164,6 +128,18 @@ def _runtime_implied(namespace: Namespace) -> str:
     if namespace.protocol == "memory":
         return "memory"
     return "external" if namespace.brokers_file else ""
+
+
+def _topology(namespace: Namespace, scenario: Scenario, runtime: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Build the topology with the overlay and the settings of its links. Return the fields of `Options` about it."""
+    topology = values["topology"] or scenario.default_topology
+    link = values["link"] or ("" if why_not(runtime, Capability.PROXIES_LINKS) else scenario.default_link) or None
+    built_topology, overlay = _built(topology, namespace.overlay)
+    if why := scenario.why_no_link(built_topology):
+        raise UserError(f"--topology {topology}: {why}")
+    said_by = "--link" if namespace.link else f"--topology {topology}: default_link of scenario {scenario.name}:"
+    built_topology = _linked(built_topology, link, runtime, said_by)
+    return {"topology": topology, "built_topology": built_topology, "link": link, "overlay": overlay}
 
 
 def _built(text: str, overlay: str | None) -> tuple[Topology, Overlay | None]:
@@ -196,6 +172,69 @@ def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
     return options
 
 
+# -- protocols -------------------------------------------------------------------------------------------------------
+
+
+def protocols_of(scenario: Scenario, option: str | None, *, in_memory: bool) -> str:
+    """Return the protocols of a run, as `Spoken` writes them. ``option``: the value of ``--protocol``.
+
+    ``in_memory``: the brokers are simulated in memory and support only the protocol ``memory``. Raises UserError.
+    """
+    if option and "=" in option:
+        raise UserError(
+            f"--protocol {option}: the option cannot set protocols of user classes; write protocol = … in the class"
+        )
+    default = option or (MEMORY if in_memory else scenario.default_protocol)
+    own = [user for user in scenario.users if user.protocol]
+    if not own:
+        return default
+    for user in own:
+        _require_protocol(user, in_memory=in_memory)
+    if option and len(own) == len(scenario.users):
+        raise UserError(
+            f"--protocol {option}: it applies to user classes that do not set a protocol, but all of "
+            f"{', '.join(user.__name__ for user in own)} set one; leave the option out, or the protocol of a class"
+        )
+    try:
+        spoken_by_default = Spoken.parse(default)
+    except ValueError as error:
+        raise UserError(f"--protocol {default}: {error}") from error
+    return str(_spoken(scenario, spoken_by_default))
+
+
+def _require_protocol(user: type[BrokerUser], *, in_memory: bool) -> None:
+    subject = f"{user.__name__}: protocol = {user.protocol!r}"
+    if in_memory:
+        raise UserError(
+            f"{subject}: brokers in memory support only {MEMORY}; leave out the class's protocol, or --runtime {MEMORY}"
+        )
+    if user.protocol not in OF_REAL_BROKERS:
+        hint = nearest(str(user.protocol), OF_REAL_BROKERS)
+        next_step = f"{hint} Write" if hint else "; write"
+        raise UserError(f"{subject}: unknown protocol{next_step} one of {', '.join(OF_REAL_BROKERS)}")
+
+
+def _spoken(scenario: Scenario, default: Spoken) -> Spoken:
+    """Return the protocols of both roles and of each class that differs from its role.
+
+    A role's protocol is the default if a class of this role uses it, otherwise the protocol of the first class.
+    """
+    by_role: dict[str, dict[str, str]] = {"producer": {}, "consumer": {}}
+    for user in scenario.users:
+        by_role[user.role][user.__name__] = user.protocol or default.of(user.role)
+    of_role = {}
+    for role, by_class in by_role.items():
+        protocols = [*by_class.values()]
+        of_role[role] = default.of(role) if default.of(role) in protocols else protocols[0]
+    of_classes = tuple(
+        (name, protocol)
+        for role, by_class in by_role.items()
+        for name, protocol in by_class.items()
+        if protocol != of_role[role]
+    )
+    return Spoken(of_role["producer"], of_role["consumer"], of_classes)
+
+
 # -- rules -------------------------------------------------------------------------------------------------------------
 
 
@@ -215,7 +254,7 @@ def _require_possible(options: Options) -> None:
             f"--protocol {options.protocol} --runtime {options.runtime}: "
             "memory can only be combined with memory; leave one of them out"
         )
-    _check_numbers(options)
+    _check_ports(options)
     if options.bind_host != LOOPBACK and (why := why_not(options.runtime, Capability.LISTENS)):
         raise UserError(f"--bind-host {options.bind_host}: {why}")
     _check_runs(options.runs)
@@ -240,14 +279,7 @@ def _check_protocol(text: str) -> None:
             raise UserError(f"--protocol {text}: {problem}")
 
 
-def _check_numbers(options: Options) -> None:
-    for name, option in OPTIONS.items():
-        number = getattr(options, name)
-        if problem := option.problem(number):
-            if name == "base_port":  # scenarios do not set a port
-                raise UserError(f"--base-port {number}: must be between 1024 and 65000")
-            shown = number if isinstance(number, int) else f"{number:g}"
-            raise UserError(f"{option.name} {shown}: {problem}; leave it out to use the scenario's value")
+def _check_ports(options: Options) -> None:
     if options.live_port and options.live_port == options.metrics_port:
         port = options.live_port
         raise UserError(f"--live {port} --metrics-port {port}: both name the same port; use two different ports")

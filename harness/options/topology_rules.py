@@ -1,14 +1,12 @@
-"""Checks whether a scenario can run on a topology: client entry points, protocols, and the paths of messages.
+"""Checks whether a scenario can run on a topology: client entry points and protocols.
 
-Each rule yields one sentence per violation, and `harness.options.plan.make` rejects the run with the first. If links
-carry only some of the scenario's messages, the run gets a warning.
+Each rule yields a `Refusal` per violation, and `harness.options.plan.make` rejects the run with the first. The rules
+about the paths of messages are in `harness.routing`.
 """
 
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import pairwise, product
 
 from drivers.client.connection_modes import ONE_URI
 from drivers.contract import Destination
@@ -17,18 +15,14 @@ from drivers.protocols import PROTOCOLS, Spoken, unsupported
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import Options
-from harness.options.routing import producer_consumer_pairs, require_understood
+from harness.routing import require_understood
 from harness.scenario import Scenario
-from records.errors import UserError
-from records.loads.routes import Copy, Route
-from records.run import OUT_OF_REACH
+from records.errors import Refusal, UserError
 from topologies.catalogue.lookup import build, entries
 from topologies.catalogue.yaml_topology import place_of
-from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
-from topologies.model.paths import Path
+from topologies.model.client_groups import ClientGroup
 from topologies.model.spelling import nearest
 from topologies.model.topology import Topology
-from topologies.model.validation import active, unreachable_pairs
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import external_of
 from topologies.runtimes.external.credentials import CredentialsUnusable
@@ -41,42 +35,34 @@ LIKE_ANOTHER = 0.85
 # -- what the scenario's question needs --------------------------------------------------------------------------------
 
 
-def link_refusals(scenario: Scenario, topology: Topology, text: str) -> Iterator[str]:
-    """Yield a problem if the topology has no link of the kind that the scenario needs. ``text``: its name."""
-    needed = scenario.link
-    if needed and not any(needed.is_one(topology, link) for link in topology.links):
-        yield (
-            f"--topology {text}: it has no {needed.what}, but scenario {scenario.name} needs one; "
-            f"{scenario.another_topology('that has one')}"
-        )
-
-
-def entry_refusals(scenario: Scenario, options: Options) -> Iterator[str]:
+def entry_refusals(scenario: Scenario, options: Options) -> Iterator[Refusal]:
     """Yield a problem if the topology has fewer brokers, or fewer entry brokers, than the scenario needs."""
     topology = options.built_topology
     if len(topology.brokers) < scenario.brokers:
-        yield (
-            f"--topology {options.topology}: it has {_brokers(len(topology.brokers))}, but scenario {scenario.name} "
-            f"needs {scenario.brokers} or more; {scenario.another_topology('that has enough')}"
+        yield Refusal(
+            f"--topology {options.topology}",
+            f"it has {_brokers(len(topology.brokers))}, but scenario {scenario.name} needs {scenario.brokers} or more",
+            scenario.another_topology("that has enough"),
         )
     for group in (topology.group(user.group) for user in scenario.users):
         least, brokers = scenario.entries.get(group.name, 1), len(group.enter_at)
         if brokers < least:
-            yield (
-                f"--topology {options.topology}: group {group.name!r} enters at {_brokers(brokers)}, but scenario "
-                f"{scenario.name} needs {least}; {_where_more_enter(scenario, group.name, least)}"
+            yield Refusal(
+                f"--topology {options.topology}",
+                f"group {group.name!r} enters at {_brokers(brokers)}, but scenario {scenario.name} needs {least}",
+                _where_more_enter(scenario, group.name, least),
             )
     if scenario.pair and not _enters_at_a_pair(topology, scenario.pair):
         names = (entry.name for entry in entries() if entry.name != scenario.default_topology)
         fitting = " or ".join(name for name in names if _enters_at_a_pair(build(name), scenario.pair))
-        yield (
-            f"--topology {options.topology}: group {scenario.pair!r} enters at no broker that has a standby, but "
-            f"scenario {scenario.name} needs one; "
-            f"{scenario.another_topology(f'where it does, such as {fitting}')}"
+        yield Refusal(
+            f"--topology {options.topology}",
+            f"group {scenario.pair!r} enters at no broker that has a standby, but scenario {scenario.name} needs one",
+            scenario.another_topology(f"where it does, such as {fitting}"),
         )
 
 
-def place_refusals(scenario: Scenario, consuming: Sequence[type[ConsumerUser]], options: Options) -> Iterator[str]:
+def place_refusals(scenario: Scenario, consuming: Sequence[type[ConsumerUser]], options: Options) -> Iterator[Refusal]:
     """Yield consumer classes that must be at different brokers but share one broker on this topology."""
     at: dict[tuple[str, int], tuple[type[ConsumerUser], int]] = {}
     for user in consuming:
@@ -87,10 +73,11 @@ def place_refusals(scenario: Scenario, consuming: Sequence[type[ConsumerUser]], 
                 furthest = max(
                     max(_places(consumer), default=0) for consumer in consuming if consumer.group == user.group
                 )
-                yield (
-                    f"--topology {options.topology}: {earlier.__name__} and {user.__name__} of scenario "
-                    f"{scenario.name} must be at different brokers, but group {user.group!r} enters at "
-                    f"{_brokers(len(brokers))}; {_where_more_enter(scenario, user.group, furthest + 1)}"
+                yield Refusal(
+                    f"--topology {options.topology}",
+                    f"{earlier.__name__} and {user.__name__} of scenario {scenario.name} must be at different "
+                    f"brokers, but group {user.group!r} enters at {_brokers(len(brokers))}",
+                    _where_more_enter(scenario, user.group, furthest + 1),
                 )
 
 
@@ -112,7 +99,7 @@ def _brokers(count: int) -> str:
     return f"{count} broker{'' if count == 1 else 's'}"
 
 
-def group_refusals(scenario: Scenario, options: Options) -> Iterator[str]:
+def group_refusals(scenario: Scenario, options: Options) -> Iterator[Refusal]:
     """Yield misspelled client groups in the topology, in user classes, and in the scenario's fields.
 
     A topology can have groups of other scenarios. A group that no user class names counts as misspelled if its name
@@ -123,23 +110,26 @@ def group_refusals(scenario: Scenario, options: Options) -> Iterator[str]:
     for user in scenario.users:
         if user.group not in names:
             near = nearest(user.group, [name for name in names if name not in used])
-            yield (
-                f"{user.__name__}: group = {user.group!r}: topology {options.built_topology.name!r} has no such client "
-                f"group{near}{' It' if near else '; it'} has {', '.join(names) or 'none'}. Add the group to the "
-                "topology, or write another group in the user class"
+            yield Refusal(
+                f"{user.__name__}: group = {user.group!r}",
+                f"topology {options.built_topology.name!r} has no such client group",
+                f"{near.removeprefix('; ')}{' It' if near else 'it'} has {', '.join(names) or 'none'}. Add the group "
+                "to the topology, or write another group in the user class",
             )
     for name in names:
         if name not in used and (near := _misspelt(name, used)):
-            yield (
-                f"--topology {options.topology}: no user class of scenario {scenario.name} is in its client group "
-                f"{name!r}; did you mean {near!r}? Correct the name, or remove the group"
+            yield Refusal(
+                f"--topology {options.topology}",
+                f"no user class of scenario {scenario.name} is in its client group {name!r}",
+                f"did you mean {near!r}? Correct the name, or remove the group",
             )
     for field, group in [*(("entries", name) for name in scenario.entries), ("pair", scenario.pair)]:
         if group and group not in used:
             near = nearest(group, used)
-            yield (
-                f"scenario {scenario.name}: {field} names the client group {group!r}, but no user class is in it"
-                f"{near or ';'} Write one of {', '.join(used)}"
+            yield Refusal(
+                f"scenario {scenario.name}",
+                f"{field} names the client group {group!r}, but no user class is in it",
+                f"{near} Write one of {', '.join(used)}".strip("; "),
             )
 
 
@@ -154,7 +144,7 @@ def _misspelt(name: str, known: Sequence[str]) -> str:
 # -- how clients enter -------------------------------------------------------------------------------------------------
 
 
-def failover_refusals(options: Options) -> Iterator[str]:
+def failover_refusals(options: Options) -> Iterator[Refusal]:
     """Yield options in ``--failover`` that clients do not support. The text is quoted, not the whole URI."""
     if options.failover is None:
         return
@@ -162,41 +152,32 @@ def failover_refusals(options: Options) -> Iterator[str]:
         try:
             uri = FailoverUri.compose([f"{protocol}://broker:61616"], options.failover)
         except BadFailoverUriError as error:
-            yield f"--failover {options.failover}: {error.advice}"
+            yield Refusal(f"--failover {options.failover}", error.advice)
         else:
             if refused := unsupported(uri, protocol):
-                yield f"--failover {options.failover}: {'; '.join(refused)}"
+                yield Refusal(f"--failover {options.failover}", "; ".join(refused))
 
 
-def group_of(user: type[BrokerUser], options: Options) -> ClientGroup:
-    """Return the client group of a user class, with the failover options of ``--failover``.
-
-    Raises KeyError if the group does not exist, and ValueError for failover options that no group can have.
-    """
-    group = options.built_topology.group(user.group)
-    return group if options.failover is None else replace(group, failover=options.failover)
-
-
-def client_refusals(users: Users, options: Options) -> Iterator[str]:
+def client_refusals(users: Users, options: Options) -> Iterator[Refusal]:
     """Yield user classes with an unknown group, an invalid destination, or brokers that cannot serve them."""
     for user in users:
         try:
             for name in user.destination_names():
                 Destination.parse(name)
             require_understood(user, options)
-            group = group_of(user, options)
+            group = options.client_group(user.group)
             protocol = Spoken.parse(options.protocol).of(user.role, user.__name__)
             refusals = [*_cannot_follow(group, protocol, options)]
         except KeyError as error:
-            yield f"{user.__name__}: {error.args[0]}"
+            yield Refusal(user.__name__, error.args[0])
         except ValueError as error:
-            yield f"{user.__name__}: {error}"
+            yield Refusal(user.__name__, str(error))
         else:
             if can(options.runtime, Capability.CONFIGURES_BROKERS):  # otherwise the topology may not match the brokers
                 refusals += _cannot_speak(group, protocol, "protocol" if user.protocol else "--protocol")
                 refusals += _too_large(group, protocol, user.body_bytes) if issubclass(user, ProducerUser) else ()
             if refusals:
-                yield f"{user.__name__}: {'; '.join(refusals)}"
+                yield Refusal(user.__name__, "; ".join(refusals))
 
 
 def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
@@ -239,135 +220,34 @@ def _too_large(group: ClientGroup, protocol: str, body_bytes: int) -> Iterator[s
             )
 
 
-def uri_refusals(users: Users, options: Options) -> Iterator[str]:
+def uri_refusals(users: Users, options: Options) -> Iterator[Refusal]:
     """Yield user classes with one broker per failover URI whose group has only one broker."""
     for user in users:
         brokers = options.built_topology.group(user.group).enter_at
         if user.uris == ONE_URI and len(brokers) == 1:
-            yield (
-                f"{user.__name__}: uris = {ONE_URI!r}, but its group {user.group!r} enters {options.topology} only at "
-                f"{brokers[0].name}, so its clients have no other broker anyway; leave --uris out, or choose a "
-                f"--topology where {user.group} enter at several brokers"
+            yield Refusal(
+                user.__name__,
+                f"uris = {ONE_URI!r}, but its group {user.group!r} enters {options.topology} only at "
+                f"{brokers[0].name}, so its clients have no other broker anyway",
+                f"leave --uris out, or choose a --topology where {user.group} enter at several brokers",
             )
 
 
 # -- the brokers themselves --------------------------------------------------------------------------------------------
 
 
-def brokers_file_refusals(options: Options) -> Iterator[str]:
+def brokers_file_refusals(options: Options) -> Iterator[Refusal]:
     """Yield a problem if ``--brokers-file`` does not have every broker with its URIs."""
     if can(options.runtime, Capability.REACHES_RUNNING_BROKERS):
         try:
             external_of(options.wanted, options.built_topology, Spoken.parse(options.protocol).distinct)
         except CredentialsUnusable as error:
-            yield f"--brokers-file {options.brokers_file}: {error}"
-        except UserError as error:
-            yield f"--brokers-file {error}"
+            yield Refusal(f"--brokers-file {options.brokers_file}", str(error))
+        except UserError as error:  # it names the file
+            raise UserError(f"--brokers-file {error}") from error
 
 
-def proxy_refusals(options: Options) -> Iterator[str]:
+def proxy_refusals(options: Options) -> Iterator[Refusal]:
     """Yield a problem if links need Toxiproxy, and it is not available or cannot be put between the brokers."""
     if why := why_no_proxies(options.built_topology, options.runtime):
-        yield f"{f'--link {options.link!r}' if options.link else f'--topology {options.topology}'}: {why}"
-
-
-# -- the paths of messages ---------------------------------------------------------------------------------------------
-# A topology warns about its producers and consumers. It cannot know the other client groups of a scenario. Its paths
-# and TTLs also ignore destinations, but links can include, exclude or match only some destinations.
-
-
-def reachability_warnings(topology: Topology, users: Users, routes: Sequence[Route] = ()) -> tuple[str, ...]:
-    """Return warnings: client groups that cannot reach each other, and destinations that links do not carry."""
-    routed = _routed(users, routes)
-    far = (
-        sentence
-        for groups in dict.fromkeys(groups for _, groups in routed)
-        for sentence in _out_of_reach(topology, *groups)
-    )
-    return (*far, *(sentence for copies, groups in routed for sentence in _left_behind(topology, copies, groups)))
-
-
-def carriage_refusals(users: Users, options: Options, routes: Sequence[Route]) -> Iterator[str]:
-    """Yield destinations without a path from some broker of producers to any broker of consumers.
-
-    The rule does not apply to brokers that are already running, whose links are unknown, nor to brokers in memory,
-    which have no links.
-    """
-    if not can(options.runtime, Capability.CONFIGURES_BROKERS):
-        return
-    topology = options.built_topology
-    by_place: dict[tuple[str, ...], set[Path]] = {}
-    for ways, groups in _routed(users, routes):
-        for way in ways:
-            by_place.setdefault(way, set()).update(topology.paths_between(*groups))
-    for way, paths in by_place.items():
-        stopped = _stopped(topology, sorted(paths, key=lambda path: path.route), way)
-        carried = {path.begin for path in paths.difference(stopped)}
-        if stuck := [path for path in stopped if path.begin not in carried]:
-            yield f"--topology {options.topology}: {_sentence(topology, way[0], stuck, '')}"
-
-
-Way = tuple[str, ...]
-"""The destinations under which a copy can cross links. One of them is enough."""
-
-
-def _routed(users: Users, routes: Sequence[Route]) -> Sequence[tuple[tuple[Way, ...], tuple[str, str]]]:
-    """Return each pair of groups that exchange messages, with the ways of the copies.
-
-    A copy that a virtual topic puts on a queue crosses links as a message of the queue or of the topic.
-    """
-    topics = {copy: route.destination for route in routes for copy in route.copies if copy.once_subscribed}
-
-    def way(copy: Copy) -> Way:
-        return (copy.place, topics[copy]) if copy in topics else (copy.place,)
-
-    return tuple(
-        dict.fromkeys(
-            (tuple(map(way, pair.copies)), (pair.producer.group, pair.consumer.group))
-            for pair in producer_consumer_pairs(users, routes)
-        )
-    )
-
-
-def _stopped(topology: Topology, paths: Sequence[Path], way: Way) -> tuple[Path, ...]:
-    """Return the ``paths`` that no destination of the way can take."""
-    left = tuple(paths)
-    for destination in way:
-        left = topology.stopped(left, destination)
-    return left
-
-
-def _left_behind(topology: Topology, ways: Sequence[Way], groups: tuple[str, str]) -> Iterator[str]:
-    """Yield one sentence about all destinations that do not reach every broker."""
-    paths = topology.paths_between(*groups)
-    behind = {way[0]: stopped for way in ways if (stopped := _stopped(topology, paths, way))}
-    if behind:
-        destination, *further = behind
-        yield _sentence(
-            topology, destination, behind[destination], f" and {len(further)} more destinations" if further else ""
-        )
-
-
-def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterator[str]:
-    """Yield brokers out of reach. Topologies already report the groups ``producers`` and ``consumers``."""
-    if (producers, consumers) != (PRODUCERS, CONSUMERS):
-        begins, ends = (active(topology.group(name).enter_at) for name in (producers, consumers))
-        pairs = ((begin.name, end.name) for begin, end in product(begins, ends))
-        yield from unreachable_pairs(pairs, topology.brokers, topology.links)
-
-
-def _sentence(topology: Topology, destination: str, stopped: Sequence[Path], and_more: str) -> str:
-    path = stopped[0]
-    more_pairs = f" (nor between {len(stopped) - 1} more pairs of brokers)" if stopped[1:] else ""
-    links = ", ".join(  # links of the hops that the destination cannot cross even alone, as a path of one link
-        f"link {link.name!r}"
-        for hop in pairwise(path.route)
-        if not topology.reaches(*hop, destination)
-        for link in topology.links
-        if hop in link.directions
-    )
-    return (
-        f"{destination}{and_more} cannot get from {path.begin!r} to {OUT_OF_REACH} {path.end!r}{more_pairs}: "
-        f"not carried by {links or 'the links between them'}; change the topology so that its links carry "
-        f"{destination}, or send to a destination that they carry"
-    )
+        yield Refusal(f"--link {options.link!r}" if options.link else f"--topology {options.topology}", why)

@@ -19,7 +19,7 @@ from harness.bring_up import bring_up, links_that_brokers_may_reject
 from harness.faults.probe import RuntimeProbe, partners
 from harness.memory_runtime import MemoryRuntime
 from harness.options.declarations import Options
-from harness.options.user_protocols import Exchange
+from harness.routing import Exchange
 from harness.run.leftovers import (
     NO_SUBSCRIBERS,
     BrowseResult,

@@ -17,6 +17,7 @@ from harness.run.load_generators import LoadGenerators
 from harness.run.record import RunRecord
 from harness.run.steering import AHEAD_S, ClientStepsWatch, RateSearch
 from harness.runner_calls import cut_short_by
+from harness.scenario import WARM_UP_AT_MOST_S
 from records.run import WarmUp
 from records.store.writer import Recorder
 from records.units import NS_PER_S
@@ -135,7 +136,7 @@ class Load:
     def _go(self) -> None:
         """Give the start signal. Without a fixed warm-up, the load begins after the longest or earlier: `settle`."""
         stated_s = self._plan.options.warm_up_s
-        longest_s = warm_up.AT_MOST_S if stated_s is None else stated_s
+        longest_s = WARM_UP_AT_MOST_S if stated_s is None else stated_s
         began_ns = time.perf_counter_ns() + round(LEAD_S * NS_PER_S)
         window = self.window = self._window(began_ns, longest_s, is_open=stated_s is None)
         self._run_record.phases(warm_up_began_ns=began_ns, load_began_ns=window.load_began_ns)
@@ -170,7 +171,7 @@ class Load:
         if self.window.is_open:
             ahead_s = (now_ns - self.window.warm_up_began_ns) / NS_PER_S + LEAD_S  # every process is informed by then
             if end := warm_up.decision(
-                self._load_generators.tally().live, ahead_s - LEAD_S, warm_up.AT_MOST_S - LEAD_S
+                self._load_generators.tally().live, ahead_s - LEAD_S, WARM_UP_AT_MOST_S - LEAD_S
             ):
                 self._settle(end, warm_up.lasts_s(end, ahead_s))
         return self.window
@@ -181,7 +182,7 @@ class Load:
         window = self.window = self._window(self.window.warm_up_began_ns, lasted_s)
         log.info("%s", warm_up.describe_end(end, lasted_s))
         self._run_record.phases(load_began_ns=window.load_began_ns)
-        self._run_record.update(warm_up=WarmUp(end, lasted_s, float(warm_up.AT_MOST_S)))
+        self._run_record.update(warm_up=WarmUp(end, lasted_s, float(WARM_UP_AT_MOST_S)))
         self._run_record.write()
         self._load_generators.settle(window)
         self._faults.start(window.load_began_ns)

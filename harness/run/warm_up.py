@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from drivers.users.live_latency import RECEIVED, SETTLED, UNTIMED, LiveLatency
+from harness.scenario import WARM_UP_AT_LEAST_S, WARM_UP_AT_MOST_S
 from records.figures.percentiles import quantiles_ns
 
-AT_LEAST_S = 5
-AT_MOST_S = 15.0
 SECONDS = 3
 """Number of successive seconds that must agree."""
 TOLERATED_SHARE = 0.1
@@ -32,7 +31,7 @@ Seconds = Mapping[int, Mapping[int, int]]
 """Second since the warm-up began -> bucket of `records.figures.buckets` -> number of latencies."""
 
 
-def decision(live: LiveLatency, done_s: float, at_most_s: float = AT_MOST_S) -> str:
+def decision(live: LiveLatency, done_s: float, at_most_s: float = WARM_UP_AT_MOST_S) -> str:
     """Return the reason why the warm-up ends, as in `records.run.WarmUp.end`; empty while it continues.
 
     ``done_s``: the duration so far.
@@ -41,7 +40,7 @@ def decision(live: LiveLatency, done_s: float, at_most_s: float = AT_MOST_S) -> 
     received, confirmed = (last_medians(live.seconds(kind), last) for kind in (RECEIVED, SETTLED))
     medians = received or confirmed
     steady = medians and settled(medians) and not moves(medians) and (received or keeps_up(live, last))
-    if last + 1 >= AT_LEAST_S and steady:
+    if last + 1 >= WARM_UP_AT_LEAST_S and steady:
         return HAS_SETTLED
     if done_s < at_most_s:
         return ""
@@ -53,7 +52,7 @@ def lasts_s(end: str, known_by_s: float) -> float:
 
     ``known_by_s``: when all processes can know its end; a busy machine may be late.
     """
-    return min(known_by_s, AT_MOST_S) if end == HAS_SETTLED else AT_MOST_S
+    return min(known_by_s, WARM_UP_AT_MOST_S) if end == HAS_SETTLED else WARM_UP_AT_MOST_S
 
 
 def last_medians(seconds: Seconds, last: int) -> tuple[int, ...] | None:

@@ -10,7 +10,7 @@ from drivers.failover.uri import OPENWIRE, OPTION_FIELDS, FailoverOptions
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import OPTIONS, Option, Options
-from harness.options.user_settings import SHARED
+from harness.options.user_classes import SHARED
 from records.documents import DOCS
 from topologies.classic.policies import BridgeFilter
 

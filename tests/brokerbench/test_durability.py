@@ -23,8 +23,8 @@ from brokerbench.durability.table import (
     table,
 )
 from harness.faults import KillBroker
+from harness.faults.planning import parse_faults
 from harness.faults.power_loss import PowerLoss, split_by_broker
-from harness.options.fault_options import parse_faults
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
 

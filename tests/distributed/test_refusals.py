@@ -17,7 +17,8 @@ from drivers.users.declared_settings import kind_of, settings_of
 from drivers.users.session import Network
 from harness.distributed import DistributedLoadGenerators, WorkerDuty, messages
 from harness.distributed.messages import build_id
-from harness.options.user_settings import own_settings, settings
+from harness.distributed.same_settings import own_settings
+from harness.options.user_classes import settings
 from harness.run.load_generators import Equipment
 from records.errors import UserError
 from records.store.rundir import RunDirectory

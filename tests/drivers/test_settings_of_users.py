@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from typing import Any, cast
+from weakref import WeakSet
 
 import pytest
 from locust.env import Environment
 
+from drivers.users import fixed_settings
 from drivers.users.broker_user import BrokerUser
 from drivers.users.declared_settings import kind_of, settings_of
-from drivers.users.fixed_settings import fix_settings, free_settings
+from drivers.users.fixed_settings import fix_settings
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import attach, detach
 
@@ -76,13 +78,13 @@ class Fixed(Mixin, Base):
 
 
 @pytest.fixture
-def problems() -> Iterator[Problems]:
+def problems(monkeypatch: pytest.MonkeyPatch) -> Iterator[Problems]:
     """The reports to the run while the settings of `Fixed` are fixed."""
     environment, problems = Environment(), Problems()
     attach(environment, cast(Any, problems))
+    monkeypatch.setattr(fixed_settings, "_fixed", WeakSet())
     fix_settings([Fixed])
     yield problems
-    free_settings([Fixed])
     detach(environment)
 
 
@@ -103,22 +105,9 @@ def test_fixed_settings_do_not_change(name: str, problems: Problems) -> None:
     )
 
 
-def test_a_mixin_cannot_change_fixed_settings(problems: Problems, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Mixin, "sends_per_second", 60.0)
-    assert Fixed.sends_per_second == 20.0
-    assert not problems
-
-
 def test_a_fixed_class_has_attributes_of_its_own(problems: Problems) -> None:
     cast(Any, Fixed)._counted = 5
     assert cast(Any, Fixed)._counted == 5
-    assert not problems
-
-
-def test_settings_are_free_for_the_next_run(problems: Problems) -> None:
-    free_settings([Fixed])
-    Fixed.body_bytes = 64
-    assert Fixed.body_bytes == 64
     assert not problems
 
 

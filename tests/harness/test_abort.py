@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.options.abort_conditions import parse_abort_conditions
+from harness.judgement import parse_abort_conditions
 from harness.run.abort import AbortWatch
 from records.errors import UserError
 from records.figures.abort import COUNTS, LIVE_FIGURES, SIGNS, Abort, AbortCondition

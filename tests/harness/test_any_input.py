@@ -26,7 +26,7 @@ from harness import machine
 from harness.options import plan
 from harness.options.arguments import add_arguments
 from harness.options.run_options import read
-from harness.options.user_settings import CONFIGURED, remember, restore
+from harness.options.user_classes import CONFIGURED
 from records.errors import RunUnreadable, UserError
 from records.store.rundir import RunDirectory
 from tests.reports.run_folder import RunPlan, write_run_folder
@@ -145,12 +145,8 @@ def options(draw: st.DrawFn) -> list[str]:
 
 
 def make_plan(arguments: list[str]) -> None:
-    own = remember(SCENARIO)
-    try:
-        chosen = read(parser().parse_args(arguments), SCENARIO, None, look=lambda flavour, image: ContainerSupport())
-        json.dumps(plan.would_run(plan.make(SCENARIO, chosen)))
-    finally:
-        restore(own)
+    chosen = read(parser().parse_args(arguments), SCENARIO, None, look=lambda flavour, image: ContainerSupport())
+    json.dumps(plan.would_run(plan.make(SCENARIO, chosen)))
 
 
 @settings(fuzzed, max_examples=OFTEN)

@@ -38,7 +38,7 @@ def test_steps_set_the_users_and_the_length_of_the_load() -> None:
     made_plan = plan.make(scenario(), read(options_of(), scenario(), None))
     assert made_plan.counts == {"Producer": 10, "Consumer": 10}
     assert (made_plan.clients_before_load, made_plan.load_s, made_plan.load_bound) == (5, 20.0, "at most ")
-    assert (Producer.joins, Consumer.joins) == (
+    assert tuple(user.joins for user in made_plan.users) == (
         "3@10s,10@10s,connect=2000,p99=500",
         "2@10s,10@10s,connect=2000,p99=500",
     )
@@ -48,7 +48,8 @@ def test_steps_set_the_users_and_the_length_of_the_load() -> None:
 def test_the_option_overrides_the_scenarios_steps() -> None:
     """The rate applies to the last step."""
     made_plan = plan.make(scenario(), read(options_of("4,8@5s,p99=9", rate="40"), scenario(), None))
-    assert (made_plan.counts["Producer"], made_plan.load_s, Producer.sends_per_second) == (4, 10.0, 10.0)
+    producer, _ = made_plan.info.users
+    assert (producer.count, made_plan.load_s, producer.settings["sends_per_second"]) == (4, 10.0, 10.0)
     assert plan.would_run(made_plan)["clients"] == "4@5s,8@5s,connect=2000,p99=9"
 
 

@@ -1,7 +1,6 @@
 """Checks ``--closed``: which loads can be closed, and that figures from due times cannot be checked then."""
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from harness.checks import parse_check
 from harness.options.arguments import add_arguments
 from harness.options.plan import Plan, expected_messages, make
 from harness.options.run_options import read
-from harness.options.user_settings import remember, restore
 from records.errors import UserError
 from records.loads.arrivals import CLOSED
 
@@ -44,17 +42,6 @@ class OfOthers(ConsumerUser):
     group, destination = "consumers", "queue://others"
 
 
-@pytest.fixture(autouse=True)
-def unchanged() -> Iterator[None]:
-    """Restore the user classes, whose settings the options change."""
-    scenario = Scenario(
-        (ClosedOrders, Transactions, PlainOrders, Closed, Consumer, OfOthers), "mesh", Hold(for_s=30), ()
-    )
-    own = remember(scenario)
-    yield
-    restore(own)
-
-
 def planned(*words: str, users: Any = (ClosedOrders, Consumer), load: Any = None, checks: Any = ()) -> Plan:
     scenario = Scenario(users, "mesh", load or Hold(for_s=30), (no_acked_send_lost(), *checks))
     parser = ArgumentParser()
@@ -74,8 +61,9 @@ def test_a_closed_load_has_neither_rate_nor_limit(words: tuple[str, ...]) -> Non
 
 
 def test_a_closed_producer_has_one_send_in_flight() -> None:
-    planned("--closed")
-    assert ClosedOrders.producer_settings().in_flight == 1
+    closed_orders, _ = planned("--closed").users
+    assert issubclass(closed_orders, ClosedOrders)
+    assert closed_orders.producer_settings().in_flight == 1
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,10 @@ from harness.faults import (
     StopLink,
 )
 from harness.faults.contract import Fault
+from harness.faults.planning import parse_faults
 from harness.faults.power_loss import mark_simultaneous_losses, split_by_broker
 from harness.faults.rolling_restart import EXPECTED_S
 from harness.options.arguments import add_arguments
-from harness.options.fault_options import parse_faults
 from harness.options.plan import Plan, make, would_run
 from harness.options.run_options import read
 from topologies.catalogue.lookup import build

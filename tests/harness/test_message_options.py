@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from drivers.users.locust_users import ConsumerUser, Stay
-from harness.options import user_settings
 from harness.options.plan import make
 from harness.options.run_options import read
 from tests.harness.test_options import Consumer, Producer, namespace, scenario
@@ -12,14 +11,14 @@ from tests.harness.test_options import Consumer, Producer, namespace, scenario
 def test_options_set_message_properties_and_run_json_has_them() -> None:
     arguments = ["--protocol", "openwire", "--ttl", "2.5", "--message-priority", "9", "--selector", "weight > 1"]
     options = read(namespace(*arguments, "--properties", '{"weight": [1, 2], "shop": "north"}'), scenario(), None)
-    own = user_settings.remember(scenario())
     plan = make(scenario(), options)
     producer, consumer = plan.info.users
     assert (producer.settings["time_to_live_s"], producer.settings["message_priority"]) == (2.5, 9)
     assert producer.settings["properties"] == '{"weight": [1, 2], "shop": ["north"]}'
     assert consumer.settings["selector"] == "weight > 1"
-    assert Producer.message_settings().headers(3).properties == {"weight": 2, "shop": "north"}
-    user_settings.restore(own)
+    made = plan.users[0]
+    assert issubclass(made, Producer)
+    assert made.message_settings().headers(3).properties == {"weight": 2, "shop": "north"}
     assert (Producer.properties, Producer.time_to_live_s, Consumer.selector) == ({}, None, "")
 
 

@@ -245,8 +245,8 @@ def test_counts_are_spread_over_the_classes_of_a_role() -> None:
 
 
 def test_a_rate_is_that_of_all_producers_together() -> None:
-    make(scenario(), read(namespace("--producers", "4", "--rate", "100"), scenario(), None))
-    assert Producer.sends_per_second == 25
+    info = make(scenario(), read(namespace("--producers", "4", "--rate", "100"), scenario(), None)).info
+    assert info.users[0].settings["sends_per_second"] == 25
 
 
 def test_a_run_by_count_has_no_warm_up_and_no_end_by_time() -> None:
@@ -261,8 +261,8 @@ def test_the_command_to_run_it_again_names_the_seed() -> None:
 
 
 def test_connections_are_held_as_the_option_says_but_consumers_listen_all_the_time() -> None:
-    make(scenario(), read(namespace("--connections", "pooled", "--pool-size", "3"), scenario(), None))
-    assert [(user.connections, user.pool_size) for user in (Producer, Consumer)] == [("pooled", 3)] * 2
+    plan = make(scenario(), read(namespace("--connections", "pooled", "--pool-size", "3"), scenario(), None))
+    assert [(user.connections, user.pool_size) for user in plan.users] == [("pooled", 3)] * 2
     info = make(scenario(), read(namespace("--connections", "per-message"), scenario(), None)).info
     assert [(user.role, user.settings["connections"]) for user in info.users] == [
         ("producer", "per-message"),

@@ -7,8 +7,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options import plan
 from harness.options.arguments import add_arguments
 from harness.options.run_options import read
-from harness.run.warm_up import AT_MOST_S
-from harness.scenario import SEARCH_AT_MOST_S
+from harness.scenario import SEARCH_AT_MOST_S, WARM_UP_AT_MOST_S
 from records.loads.rate_search import SearchSettings
 from records.loads.rate_steps import RateStep
 
@@ -36,7 +35,9 @@ def options_of(rate: str, **settings: str) -> Namespace:
 def test_the_load_lasts_as_long_as_its_steps_and_each_producer_has_its_share() -> None:
     made_plan = plan.make(scenario(), read(options_of("100,400@20s", producers="4"), scenario(), None))
     assert (made_plan.load_s, made_plan.options.rate, made_plan.options.steps) == (40.0, None, TWO)
-    assert (Producer.sends_per_second, Producer.rate_steps) == (25.0, "25@20s,100@20s")
+    producer = made_plan.users[0]
+    assert issubclass(producer, Producer)
+    assert (producer.sends_per_second, producer.rate_steps) == (25.0, "25@20s,100@20s")
     assert made_plan.info.rate_steps == TWO
     assert made_plan.info.options["rate"] == "100@20s,400@20s"
     assert plan.would_run(made_plan)["rate_steps"] == "100@20s,400@20s"
@@ -56,7 +57,7 @@ def test_a_scenario_of_its_own_steps_keeps_them_unless_a_rate_is_asked_for() -> 
 
 
 def test_a_load_that_begins_with_a_ramp_has_a_warm_up_of_known_length() -> None:
-    assert read(options_of("100..400@20s"), scenario(warm_up_s=None), None).warm_up_s == AT_MOST_S
+    assert read(options_of("100..400@20s"), scenario(warm_up_s=None), None).warm_up_s == WARM_UP_AT_MOST_S
     assert read(options_of("100,400@20s"), scenario(warm_up_s=None), None).warm_up_s is None
     assert read(options_of("100..400@20s", warm_up="2"), scenario(), None).warm_up_s == 2
 
@@ -67,7 +68,7 @@ def test_a_search_has_the_scenarios_length_and_first_rate() -> None:
     assert (made_plan.load_s, made_plan.info.held_p99_ms) == (120, 500)
     assert made_plan.info.options["rate"] == "search(400, step=10, p99=500)"
     assert [step.from_per_s for step in made_plan.info.rate_steps] == [400, 1.0]
-    assert Producer.sends_per_second == 200
+    assert made_plan.info.users[0].settings["sends_per_second"] == 200
     made_plan = plan.make(scenario(), read(options_of("search"), scenario(), None))
     assert (made_plan.load_s, made_plan.load_bound) == (SEARCH_AT_MOST_S, "about ")
     assert 3 * 60 <= (made_plan.expected_load_s or 0) <= 5 * 60, "as docs/scenarios/capacity.md says"

@@ -10,7 +10,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.arguments import add_arguments
 from harness.options.plan import Plan, make
 from harness.options.run_options import read
-from harness.options.topology_rules import reachability_warnings
+from harness.routing import reachability_warnings
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector

@@ -10,7 +10,6 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.arguments import add_arguments
 from harness.options.plan import Plan, make
 from harness.options.run_options import read
-from harness.options.user_settings import remember, restore
 
 
 class AskingProducer(ProducerUser):
@@ -29,12 +28,8 @@ def planned(*arguments: str, users: tuple[Any, ...] = (AskingProducer, Answering
     scenario = Scenario(users, "chain", Hold(for_s=30), (no_acked_send_lost(),))
     parser = ArgumentParser()
     add_arguments(parser, scenario)
-    own = remember(scenario)
-    try:
-        runtime = () if "--runtime" in arguments else ("--runtime", "processes")
-        return make(scenario, read(parser.parse_args([*arguments, *runtime]), scenario, None))
-    finally:
-        restore(own)
+    runtime = () if "--runtime" in arguments else ("--runtime", "processes")
+    return make(scenario, read(parser.parse_args([*arguments, *runtime]), scenario, None))
 
 
 @pytest.mark.parametrize(

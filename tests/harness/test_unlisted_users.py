@@ -4,7 +4,7 @@ import pytest
 from locust import User
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from harness.options.user_settings import require_all_named
+from harness.options.locust_options import require_all_named
 from records.errors import UserError
 
 

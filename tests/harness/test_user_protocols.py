@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from brokerbench import Hold, Scenario
 from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from harness.options.routing import ProducerConsumerPair
-from harness.options.user_protocols import Exchange, exchanges_of, protocols_of
+from harness.options.run_options import protocols_of
+from harness.routing import Exchange, ProducerConsumerPair, exchanges_of
 from records.run import RunInfo, UserInfo
 
 PROTOCOLS = ("stomp", "amqp", "openwire", "core")

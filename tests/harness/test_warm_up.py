@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from drivers.users.live_latency import KEPT_S, NS_PER_S, RECEIVED, SETTLED, UNTIMED, LiveLatency
 from drivers.users.session import Tally
 from harness.run.warm_up import (
-    AT_LEAST_S,
-    AT_MOST_S,
     FEWEST,
     GRACE_S,
     HAS_SETTLED,
@@ -24,6 +22,7 @@ from harness.run.warm_up import (
     median_ns,
     settled,
 )
+from harness.scenario import WARM_UP_AT_LEAST_S, WARM_UP_AT_MOST_S
 from records.figures.buckets import bucket_of
 
 MS = 1_000_000
@@ -40,7 +39,7 @@ def live(medians_ms: list[float], kind: str = RECEIVED, per_s: int = FEWEST, rec
 
 def when(medians_ms: list[float], kind: str = RECEIVED, per_s: int = FEWEST, received: int = 0) -> tuple[str, float]:
     """Return what ends the warm-up of these seconds, and when. Looks five times per second, like a run."""
-    for step in range(round(5 * AT_MOST_S) + 1):
+    for step in range(round(5 * WARM_UP_AT_MOST_S) + 1):
         done_s = step / 5
         latencies = live(medians_ms[: int(done_s)], kind, per_s, received)
         if end := decision(latencies, done_s):
@@ -51,7 +50,7 @@ def when(medians_ms: list[float], kind: str = RECEIVED, per_s: int = FEWEST, rec
 def test_a_median_that_is_steady_from_the_first_second_ends_it_as_soon_as_it_may() -> None:
     end, after_s = when([4.0] * 20)
     assert end == HAS_SETTLED
-    assert AT_LEAST_S <= after_s <= AT_LEAST_S + GRACE_S + 0.21
+    assert WARM_UP_AT_LEAST_S <= after_s <= WARM_UP_AT_LEAST_S + GRACE_S + 0.21
 
 
 def test_a_median_that_falls_and_then_settles_ends_it_three_seconds_later() -> None:
@@ -61,12 +60,12 @@ def test_a_median_that_falls_and_then_settles_ends_it_three_seconds_later() -> N
 
 
 def test_a_median_that_never_settles_takes_as_long_as_there_is() -> None:
-    assert when([10.0 * 1.2**at_s for at_s in range(20)]) == (NOT_SETTLED, AT_MOST_S)
+    assert when([10.0 * 1.2**at_s for at_s in range(20)]) == (NOT_SETTLED, WARM_UP_AT_MOST_S)
 
 
 def test_with_too_few_latencies_nothing_can_be_said() -> None:
-    assert when([4.0] * 20, per_s=FEWEST - 1) == (NO_LATENCY, AT_MOST_S)
-    assert when([]) == (NO_LATENCY, AT_MOST_S)
+    assert when([4.0] * 20, per_s=FEWEST - 1) == (NO_LATENCY, WARM_UP_AT_MOST_S)
+    assert when([]) == (NO_LATENCY, WARM_UP_AT_MOST_S)
 
 
 def test_where_no_receipt_can_be_timed_confirmations_are() -> None:
@@ -74,15 +73,15 @@ def test_where_no_receipt_can_be_timed_confirmations_are() -> None:
 
 
 def test_confirmations_of_messages_that_few_are_received_of_are_a_backlog_that_grows() -> None:
-    assert when([4.0] * 20, SETTLED, per_s=100, received=80) == (NOT_SETTLED, AT_MOST_S)
+    assert when([4.0] * 20, SETTLED, per_s=100, received=80) == (NOT_SETTLED, WARM_UP_AT_MOST_S)
     assert when([4.0] * 20, SETTLED, per_s=100, received=95)[0] == HAS_SETTLED
-    assert when([4.0] * 20, SETTLED) == (NOT_SETTLED, AT_MOST_S), "nothing is received at all"
+    assert when([4.0] * 20, SETTLED) == (NOT_SETTLED, WARM_UP_AT_MOST_S), "nothing is received at all"
 
 
 @pytest.mark.parametrize("growth_s", [0.06, 0.5, 0.9])
 def test_a_backlog_that_grows_is_not_settled_however_old_it_is(growth_s: float) -> None:
     """Latency rises equally in each second. After some seconds, the rise is less than a tenth of it."""
-    assert when([1_000 * growth_s * (at_s + 1) for at_s in range(20)]) == (NOT_SETTLED, AT_MOST_S)
+    assert when([1_000 * growth_s * (at_s + 1) for at_s in range(20)]) == (NOT_SETTLED, WARM_UP_AT_MOST_S)
     assert decision(live([9_000, 11_000, 12_800, 13_600, 14_300, 15_200, 15_900]), 7.8) == ""
 
 
@@ -94,11 +93,11 @@ def test_a_high_latency_that_only_varies_has_settled() -> None:
     assert when([4_000, 4_150, 4_050, 4_180, 4_100, 4_160, 4_120, 4_190])[0] == HAS_SETTLED
 
 
-@given(st.lists(st.floats(0.001, 10_000), max_size=20), st.floats(0, AT_MOST_S * 2))
+@given(st.lists(st.floats(0.001, 10_000), max_size=20), st.floats(0, WARM_UP_AT_MOST_S * 2))
 def test_it_always_ends_in_time_and_never_before_its_least(medians_ms: list[float], done_s: float) -> None:
     end = decision(live(medians_ms), done_s)
-    assert not end or done_s >= AT_LEAST_S
-    assert end or done_s < AT_MOST_S
+    assert not end or done_s >= WARM_UP_AT_LEAST_S
+    assert end or done_s < WARM_UP_AT_MOST_S
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=SECONDS, max_size=SECONDS))
@@ -165,8 +164,8 @@ def test_a_tally_of_no_open_warm_up_counts_no_latency() -> None:
 
 
 def test_no_warm_up_lasts_longer_than_the_longest_though_its_end_was_seen_late() -> None:
-    assert [lasts_s(HAS_SETTLED, known_by_s) for known_by_s in (7.4, 15.2)] == [7.4, AT_MOST_S]
-    assert [lasts_s(end, 7.4) for end in (NOT_SETTLED, NO_LATENCY)] == [AT_MOST_S, AT_MOST_S]
+    assert [lasts_s(HAS_SETTLED, known_by_s) for known_by_s in (7.4, 15.2)] == [7.4, WARM_UP_AT_MOST_S]
+    assert [lasts_s(end, 7.4) for end in (NOT_SETTLED, NO_LATENCY)] == [WARM_UP_AT_MOST_S, WARM_UP_AT_MOST_S]
 
 
 @pytest.mark.parametrize("end", [HAS_SETTLED, NOT_SETTLED, NO_LATENCY])

@@ -21,7 +21,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.arguments import add_arguments
 from harness.options.plan import Plan, make
 from harness.options.run_options import read
-from harness.options.user_settings import remember, restore, settings
+from harness.options.user_classes import settings
 
 
 class Producer(ProducerUser):
@@ -48,12 +48,8 @@ def planned(*arguments: str, users: tuple[Any, ...] = (Producer, Slow, Quick)) -
     scenario = Scenario(users, "mesh", Hold(for_s=30), (no_acked_send_lost(),))
     parser = ArgumentParser()
     add_arguments(parser, scenario)
-    own = remember(scenario)
-    try:
-        runtime = () if "--runtime" in arguments else ("--runtime", "processes")
-        return make(scenario, read(parser.parse_args([*arguments, *runtime]), scenario, None))
-    finally:
-        restore(own)
+    runtime = () if "--runtime" in arguments else ("--runtime", "processes")
+    return make(scenario, read(parser.parse_args([*arguments, *runtime]), scenario, None))
 
 
 def test_consumers_of_a_queue_together_take_what_one_alone_could_not() -> None:

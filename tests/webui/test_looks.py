@@ -17,9 +17,10 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Network, Session, Tally, Window
 from harness.faults import FreezeBroker
 from harness.memory_runtime import MemoryRuntime
-from harness.options import plan, user_settings
+from harness.options import plan
 from harness.options.arguments import add_arguments
 from harness.options.run_options import read
+from harness.options.user_classes import settings
 from harness.run.controller import RunController
 from records.errors import UserError
 from records.store.rundir import RunDirectory
@@ -87,14 +88,14 @@ def test_a_large_seed_stays_what_it_is() -> None:
     assert read(namespace(seed="9007199254740993"), scenario(), None).seed == 9007199254740993
 
 
-def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
+def test_one_run_cannot_see_what_another_run_chose() -> None:
     users = (Producer, Consumer)
-    own, defaults = user_settings.remember(scenario()), user_settings.settings(users)
-    plan.make(scenario(), read(namespace(producers="5", rate="100", body_bytes="64"), scenario(), None))
+    defaults = settings(users)
+    first = plan.make(scenario(), read(namespace(producers="5", rate="100", body_bytes="64"), scenario(), None))
+    second = plan.make(scenario(), read(namespace(), scenario(), None))
     chosen = {"fixed_count": 5, "sends_per_second": 20, "body_bytes": 64}
-    assert user_settings.settings(users) == {**defaults, "Producer": defaults["Producer"] | chosen}
-    user_settings.restore(own)
-    assert user_settings.settings(users) == defaults
+    assert settings(first.users) == {**defaults, "Producer": defaults["Producer"] | chosen}
+    assert settings(second.users) == settings(users) == defaults
 
 
 # -- the visible state of a run ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from harness.live.metrics import metrics
 from harness.live.otlp import OtlpPush, require_collector
-from harness.options.otlp_address import EXPORTER, otlp_refusals
+from harness.live.otlp_address import EXPORTER, otlp_refusals
 from harness.run.snapshot import FaultState
 from records.errors import UserError
 from tests.support.locust_run import free_port

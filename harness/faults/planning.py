@@ -2,10 +2,12 @@
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from harness.faults import KINDS, CommandFault, Fault, repeated
+from harness.faults.changed_configuration import with_changed_topologies
 from harness.faults.contract import FOREVER
 from harness.faults.join import absent_at_start
 from harness.faults.power_loss import mark_simultaneous_losses, split_by_broker
@@ -13,9 +15,12 @@ from harness.faults.rolling_restart import earliest_s, expand_rolling_restarts
 from harness.options.declarations import Options
 from records.calls import before_missing_comma, parse_call
 from records.errors import UserError, about
+from topologies.model.impaired_links import with_all_proxied
 from topologies.model.spelling import nearest
 from topologies.model.topology import Topology, with_links_opened_by
 from topologies.runtimes.capabilities import Capability, can
+from topologies.runtimes.processes.disks import DEFAULT_MB, why_no_disks
+from topologies.runtimes.proxies.link_proxies import why_no_proxies
 
 EXAMPLE = "kill(broker-2, at=10, for=15)"
 HOW = f"write KIND(BROKER or LINK, at=SECONDS, for=SECONDS), such as {EXAMPLE}"
@@ -101,24 +106,36 @@ def _seconds(name: str, setting: str) -> float:
 # -- the faults of a run -----------------------------------------------------------------------------------------------
 
 
-def planned_faults(
-    own: Sequence[Fault], options: Options, topology: Topology, load_s: float | None
-) -> tuple[tuple[Fault, ...], Topology]:
-    """Return the faults of a run with their targets resolved and checked, and the topology.
+@dataclass(frozen=True)
+class PlannedFaults:
+    """The faults of a run, aimed and checked, with the topology and the disks that they need.
 
-    In the returned topology, brokers that join open their links themselves. ``own``: the scenario's faults, which the
-    faults of ``--fault`` replace. Raises UserError if a target does not exist, if the run is not allowed to break it,
-    or if a fault does not fit into the load.
+    ``topology``: brokers that join open their links themselves, and all links lead through proxies if a fault needs it.
+    ``disk_mb``: size of the brokers' disks; None without disks.
     """
-    if not options.fault:
-        return _planned(tuple(own), options, topology, load_s)
-    faults = parse_faults(options.fault)
-    with about(f"--fault {options.fault!r}: "):
-        return _planned(faults, options, topology, load_s)
+
+    faults: tuple[Fault, ...]
+    topology: Topology
+    disk_mb: int | None
 
 
-def _planned(
-    faults: tuple[Fault, ...], options: Options, topology: Topology, load_s: float | None
+def plan_faults(own: Sequence[Fault], options: Options, load_s: float | None) -> PlannedFaults:
+    """Plan the faults of a run. ``own``: the scenario's faults, which the faults of ``--fault`` replace.
+
+    Raises UserError if a target does not exist, if the run is not allowed to break it, or if a fault does not fit into
+    the load.
+    """
+    faults = parse_faults(options.fault) if options.fault else tuple(own)
+    with about(f"--fault {options.fault!r}: " if options.fault else ""):
+        faults, topology = _aim(faults, options.built_topology, options, load_s)
+        if broken := [fault for fault in faults if fault.through_proxy]:
+            topology = _through_proxies(topology, broken[0], options.runtime)
+        faults = with_changed_topologies(faults, topology)
+        return PlannedFaults(faults, topology, options.disk_mb or _needed_disk_mb(faults, options.runtime))
+
+
+def _aim(
+    faults: tuple[Fault, ...], topology: Topology, options: Options, load_s: float | None
 ) -> tuple[tuple[Fault, ...], Topology]:
     _require_possible_on(options.runtime, faults)
     faults = split_by_broker(expand_rolling_restarts(faults, topology))
@@ -137,6 +154,25 @@ def _planned(
         _require_there([fault for fault in aimed if fault.target == broker])
     _require_entries(joining, topology)
     return aimed, topology
+
+
+def _through_proxies(topology: Topology, fault: Fault, runtime: str) -> Topology:
+    """Route every link through a proxy, so that the links of the fault differ from the others only by the fault."""
+    with about(f"fault {fault.kind} of {fault.target}: "):
+        proxied = with_all_proxied(topology)
+        if why := why_no_proxies(proxied, runtime):
+            raise UserError(why)
+    return proxied
+
+
+def _needed_disk_mb(faults: Iterable[Fault], runtime: str) -> int | None:
+    """Return the size of every broker's disk if any broker loses power, so that the brokers are alike."""
+    losing = next((fault for fault in faults if Capability.OWNS_DISKS in fault.needs), None)
+    if losing is None:
+        return None
+    if why := why_no_disks(runtime):
+        raise UserError(f"fault {losing.kind} of {losing.target}: {why}")
+    return DEFAULT_MB
 
 
 def _require_possible_on(runtime: str, faults: Sequence[Fault]) -> None:

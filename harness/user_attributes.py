@@ -1,4 +1,4 @@
-"""Rejects attributes of user classes that are not settings: a run would silently ignore them.
+"""Rejects attributes of user classes that are not settings, which a run would silently ignore, and invalid values.
 
 The settings of `ProducerUser` and `ConsumerUser`, methods, properties, and names that begin with ``_`` are allowed,
 except names that brokerbench's or Locust's classes use internally. Locust's attributes are allowed if they have an
@@ -12,7 +12,12 @@ from locust import User
 from drivers.users.broker_user import BrokerUser
 from drivers.users.declared_settings import OUR_MODULES, SET_BY_LOCUST, kind_of, names_taken_by, settings_of
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness.options.declarations import OPTIONS, Bounds
 from records.declared_types import misfit, shown
+from records.errors import UserError
+from records.loads.arrivals import LOADS
+from records.loads.client_steps import MOST_CLIENTS
+from records.loads.rate_steps import LEAST_PER_S, MOST_PER_S, parse_steps
 from topologies.model.spelling import nearest
 
 KINDS: tuple[type[BrokerUser], ...] = (ProducerUser, ConsumerUser)
@@ -35,9 +40,24 @@ TAKEN_BY_LOCUST = ("run", "start", "stop", "greenlet", "json", "fullname")
 """Locust users do not work if these are overridden. Classes may override `on_start`, `on_stop`, `context` and `wait`.
 """
 
+CHECKED_WITH_MESSAGES = ("time_to_live_s", "priority")
+"""`drivers.client.message_settings` checks their bounds."""
+BOUNDS = {
+    "fixed_count": Bounds(0, MOST_CLIENTS),  # 0 means that no number is set; a run rejects it
+    "sends_per_second": Bounds(LEAST_PER_S, MOST_PER_S),
+} | {
+    attribute: option.bounds
+    for option in OPTIONS.values()
+    if (attribute := option.sets.rpartition(".")[2]) and option.bounds and attribute not in CHECKED_WITH_MESSAGES
+}
+"""Bounds of class attributes, taken from the options that set them."""
 
-def attribute_refusals(users: Iterable[type[BrokerUser]]) -> Iterator[str]:
-    """Yield one sentence for each attribute of a user class that a run would ignore, or that has the wrong type."""
+
+def attribute_refusals(users: Iterable[type[BrokerUser]], *, join: bool) -> Iterator[str]:
+    """Yield one sentence for each attribute of a user class that a run would ignore, or that has an invalid value.
+
+    ``join``: whether the steps of the load determine the number of users.
+    """
     for user in users:
         if problem := _kind_problem(user):
             yield f"{user.__name__}: {problem}"
@@ -54,6 +74,8 @@ def attribute_refusals(users: Iterable[type[BrokerUser]]) -> Iterator[str]:
         for name, hint in settings_of(kind).items():
             if problem := misfit(name, getattr(user, name), hint):
                 yield f"{user.__name__}: {problem}"
+        if problem := _value_problem(user, join=join):
+            yield f"{user.__name__}: {problem}"
 
 
 def _kind_problem(user: type) -> str:
@@ -135,3 +157,21 @@ def _task_problem(user: type[BrokerUser], kind: type[BrokerUser]) -> str:
         f"tasks are {others}: a {kind.__name__} has one task, {TASKS[kind]}, which lasts until the run ends; remove "
         "@task, and call your own methods in on_start"
     )
+
+
+def _value_problem(user: type[BrokerUser], *, join: bool) -> str:
+    """Return the problem of a setting's value, with the rule; '' if there is none. Its type is right."""
+    try:
+        if issubclass(user, ProducerUser) and user.rate_steps:
+            parse_steps(user.rate_steps)
+    except UserError as error:
+        return f"rate_steps = {error}"
+    if issubclass(user, ProducerUser) and user.arrivals not in LOADS:
+        return f"arrivals = {user.arrivals!r}: write one of {', '.join(LOADS)}"
+    for name, bounds in BOUNDS.items():
+        if not hasattr(user, name) or (name == "fixed_count" and join):
+            continue
+        value = getattr(user, name)
+        if (problem := bounds.problem(value)) and not (name == "transaction_size" and value <= 0):
+            return f"{name} = {value}: {problem}"  # for a size below 1, user_classes has a better error
+    return ""
