@@ -33,6 +33,8 @@ SCHEMES: Mapping[str, tuple[str, ...]] = {
 """URI schemes by protocol."""
 MANAGEMENT, MANAGEMENT_SCHEMES, NAME = "management", ("http", "https"), "name"
 BROKERS, CREDENTIALS_FILE = "brokers", "credentials_file"
+MOST_LETTERS = 1_000
+"""Longest value: Python cannot read a port of thousands of digits."""
 SECRETS = ("password", "passcode", "username", "user", "credentials")
 
 
@@ -141,8 +143,7 @@ class _Reader:
             parts = urlsplit(text)
             fits = parts.scheme in schemes and parts.hostname and parts.port and not parts.path.strip("/")
         except ValueError as error:
-            why = "its port has thousands of digits" if "set_int_max_str_digits" in str(error) else error
-            raise self.document.wrong(node, where, f"{text!r} is not a URI ({why}); {rule}") from None
+            raise self.document.wrong(node, where, f"{text!r} is not a URI ({error}); {rule}") from None
         self._require_no_login(parts, node, where, rule)
         if not fits:
             raise self.document.wrong(node, where, f"{text!r}; {rule}")
@@ -168,7 +169,11 @@ class _Reader:
     def _text(self, node: Node, where: str) -> str:
         if not isinstance(node, ScalarNode) or not node.value.strip():
             raise self.document.wrong(node, where, "write one value on one line")
-        return str(node.value.strip())
+        text = str(node.value.strip())
+        if len(text) > MOST_LETTERS:
+            problem = f"{text[:40]!r}… has {len(text):,} characters; write at most {MOST_LETTERS:,}"
+            raise self.document.wrong(node, where, problem)
+        return text
 
 
 def _address(parts: SplitResult) -> str:
