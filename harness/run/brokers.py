@@ -37,7 +37,7 @@ from harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
 from topologies.management.contract import agent_at, management_of
-from topologies.management.link_logs import attempt_sentences, gave_up, give_up_sentences
+from topologies.management.link_logs import attempt_sentences, give_up_sentences
 from topologies.management.link_traffic import whole_run_rows
 from topologies.management.link_users import sentences, states, up_against_login
 from topologies.management.mirrored_queues import MirroredQueues, mirrored_queues, queue_names
@@ -82,6 +82,7 @@ class BrokerEnvironment:
         destinations. ``own_clients``: identifies the clients of the run.
         """
         self.topology = topology = options.built_topology
+        self._topologies = [topology]  # at the start, then after each restart that changed settings
         self.runtime: Runtime
         self.connectors: Mapping[str, ClientConnector]
         self._options = options
@@ -119,6 +120,7 @@ class BrokerEnvironment:
     def _follow(self, topology: Topology) -> None:
         """Use a topology with settings that the restart of a broker changes."""
         self.topology = topology
+        self._topologies.append(topology)
         self.probe.follow(topology)
 
     def up(
@@ -366,10 +368,9 @@ class BrokerEnvironment:
         The first have the link's state and the brokers' log lines. ``load_began_ns``: on the monotonic clock.
         """
         uncertain = sentences(self.runtime, self.topology, self._uncertain_states)
-        brokers = (self.runtime, self.topology)
+        brokers = (self.runtime, self._topologies)
         unix_ns = time.time_ns() - time.perf_counter_ns() + (load_began_ns or 0)
-        given_up = gave_up(*brokers, self.topology.links)
-        attempts = [] if load_began_ns is None else attempt_sentences(*brokers, unix_ns, given_up)
+        attempts = [] if load_began_ns is None else attempt_sentences(*brokers, unix_ns)
         return [*uncertain, *give_up_sentences(*brokers), *attempts, *self._mirror_notes]
 
     def list_mirrored_queues(self, when: str) -> None:

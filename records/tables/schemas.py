@@ -166,6 +166,7 @@ FAULTS = _table(
 
 # One row per figure per second. kind: broker | queue | subscription | connector | bridge | process | machine | link.
 # object: '' for a broker or process, the queue's, connector's or link's name, "connector|remote broker" for a bridge.
+#         A link that a restart renames keeps its name from the start.
 # metric (all counters are totals since the broker's start, all integers):
 #   broker     connections, heap_used_bytes, heap_max_bytes, memory_percent, store_percent, total_messages,
 #              total_enqueues (Classic: of all destinations, advisories included)

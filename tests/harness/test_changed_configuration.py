@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,10 +13,12 @@ from harness.faults.disconnect import DisconnectClients
 from harness.faults.rolling_restart import RestartInTurn, RollingRestart
 from harness.faults.stop_link import StopLink
 from records.errors import UserError
+from records.store.rundir import RunDirectory
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.model.topology import Topology
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
 RENAMED = "links: {source-to-sink: {name: renamed}}\n"
 
@@ -145,6 +148,22 @@ def test_a_restart_with_an_overlay_cannot_be_repeated() -> None:
     with pytest.raises(ValueError, match=r"times=2: it has overlay=new\.yaml, and a second restart .* change nothing"):
         repeated(RollingRestart("source", 1, overlay=overlay), 20, 2)
     assert len(repeated(RollingRestart("source", 1), 20, 2)) == 2
+
+
+def test_the_rendered_files_are_those_of_the_last_restart(tmp_path: Path) -> None:
+    """A second restart can bring the configuration from the start back."""
+    texts = iter(["renamed", "at start"])
+    runtime = ProcessRuntime(build("single"), RunDirectory.create(tmp_path, "run"))
+    runtime._prepared = SimpleNamespace(  # type: ignore[assignment]
+        rewrite=lambda _changed, _broker: {"broker-1/activemq.xml": next(texts)},
+        rendered={"broker-1/activemq.xml": "at start"},
+    )
+    for current in ("renamed", "at start"):
+        runtime.reconfigure("broker-1", build("single"))
+        assert runtime.rendered() == {
+            "broker-1/activemq.xml": "at start",
+            "broker-1/activemq.xml (restarted)": current,
+        }
 
 
 def test_a_fault_of_a_link_that_is_renamed_is_rejected() -> None:

@@ -47,6 +47,10 @@ def test_a_renamed_connector_leaves_a_durable_subscription_behind(tmp_path: Path
     assert {row["outcome"] for row in left} - {"stranded"} == {"copy"}
     sent_after = sum(row["sent_ns"] > restart["restored_ns"] for row in outcome.events("sends"))
     assert sum(row["messages"] for row in left) >= sent_after > 0
+    bridges = {
+        row["object"] for row in outcome.events("samples") if row["kind"] == "bridge" and row["broker"] == "source"
+    }
+    assert bridges == {"source-to-sink|sink"}, "the link keeps its name from the start"
     stored = {row["object"] for row in outcome.events("samples") if row["kind"] == "subscription"}
     assert {OLD_SUBSCRIPTION, NEW_SUBSCRIPTION} <= stored
     assert_says_what_changed(outcome.info, (outcome.run / "report.html").read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -140,6 +141,26 @@ def test_of_two_duplex_links_with_the_same_ends_neither_is_taken_for_the_other()
         "n1-to-n2_n1_outbound": BridgeClient("n1-to-n2", "n1"),
         "second_n1_outbound": BridgeClient("second", "n1"),
     }
+
+
+def test_a_renamed_link_keeps_its_name_from_the_start_in_the_rows() -> None:
+    """The bridge's connector has a new name since the restart. The old one now belongs to a parallel link."""
+    n3, sink = Broker("n3"), CollectingSink()
+    at_start, renamed = (
+        Topology("t", (N2, n3), tuple(NetworkConnector(N2, n3, name=name) for name in names), (), CLASSIC)
+        for names in (("first", "n2-to-n3"), ("n2-to-n3", "other"))
+    )
+    with agent(200, ANSWER) as (endpoint, _):
+        connection = Jolokia(replace(endpoint, broker="n2"))
+        sampler = Sampler(AgentMap({}), at_start, sink, process="main")
+        sampler._sample_broker(connection)
+        before = {row.object for row in sink.taken if row.kind == "bridge"}
+        sink.taken.clear()
+        sampler.follow(renamed)
+        sampler._sample_broker(connection)
+        after = {row.object for row in sink.taken if row.kind == "bridge"}
+    assert "n2-to-n3|n3" in before
+    assert {object.replace("n2-to-n3|n3", "first|n3") for object in before} == after
 
 
 def test_a_sample_has_exactly_the_documented_metrics_and_fits_the_table() -> None:

@@ -251,14 +251,21 @@ def list_queues(agent: Jolokia) -> dict[str, int]:
     return {str(queue["Name"]): int(queue["MessageCount"]) for queue in queues.values()}
 
 
-def give_up_pattern(link: str) -> re.Pattern[str]:
-    """Return a pattern for AMQ111001, which names the connection in the third line of its log entry."""
-    return re.compile(rf"Could not re-establish AMQP Server Connection {re.escape(link)} on \S+ after \d+ retries")
+def give_up_pattern(names: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern for AMQ111001, which names the connection in the third line of its log entry.
+
+    ``names``: of the connection in the run.
+    """
+    return re.compile(rf"Could not re-establish AMQP Server Connection {_any(names)} on \S+ after \d+ retries")
 
 
-def connected_pattern(link: str) -> re.Pattern[str]:
+def connected_pattern(names: Sequence[str]) -> re.Pattern[str]:
     """Return a pattern for AMQ111003, the log entry that the connection is up."""
-    return re.compile(rf"Connected on Server AMQP Connection {re.escape(link)} on \S+ after \d+ retries")
+    return re.compile(rf"Connected on Server AMQP Connection {_any(names)} on \S+ after \d+ retries")
+
+
+def _any(names: Sequence[str]) -> str:
+    return rf"(?:{'|'.join(map(re.escape, names))})"
 
 
 def stop_connection(agent: Jolokia, link: str) -> None:

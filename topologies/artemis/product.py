@@ -78,8 +78,8 @@ ARTEMIS = BrokerProduct(
         start_link=management.start_connection,
         stop_link=management.stop_connection,
         link_log=LinkLog(
-            lambda link, _addresses: management.give_up_pattern(link),
-            lambda link, _addresses: management.connected_pattern(link),
+            lambda names, _addresses: management.give_up_pattern(names),
+            lambda names, _addresses: management.connected_pattern(names),
             management.BROKER_STARTS,
             "Raise reconnect_attempts or retry_interval_ms, or write auto_start=False: then the link is started once "
             "all brokers listen",

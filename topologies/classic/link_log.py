@@ -38,7 +38,7 @@ def called_addresses(rendered: Mapping[str, str], opened_by: str, link: str) -> 
     return tuple(address for uri in uris if not uri.startswith("multicast:") for address in CALLED.findall(uri))
 
 
-def give_up_pattern(link: str, addresses: Sequence[str]) -> re.Pattern[str]:
+def give_up_pattern(links: Sequence[str], addresses: Sequence[str]) -> re.Pattern[str]:
     """Return a pattern for the warning that the discovery agent makes no more attempts at one of the addresses."""
     if not addresses:
         return NEVER
@@ -46,7 +46,7 @@ def give_up_pattern(link: str, addresses: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"{what}\[[^\]\n]*{_any(addresses)}[^\]\n]*\]")
 
 
-def connected_pattern(link: str, addresses: Sequence[str]) -> re.Pattern[str]:
+def connected_pattern(links: Sequence[str], addresses: Sequence[str]) -> re.Pattern[str]:
     """Return a pattern for the line that a bridge to one of the addresses is up."""
     if not addresses:
         return NEVER

@@ -10,6 +10,8 @@ from topologies.model.management import BrokerQueries, ManagementFailed
 from topologies.model.topology import ProductManagement, Topology
 
 ANSWER_TIMEOUT_S = 5.0
+RESTARTED = " (restarted)"
+"""End of the names of rendered files that a restart has changed."""
 
 
 class ManagedBrokers(Protocol):
@@ -21,6 +23,11 @@ class ManagedBrokers(Protocol):
     def pid(self, broker: str) -> int | None: ...
     def log_path(self, broker: str) -> Path | None: ...
     def rendered(self) -> dict[str, str]: ...
+
+
+def current_files(rendered: Mapping[str, str]) -> dict[str, str]:
+    """Return each rendered file as the last restart has left it, by the name that it had at the start."""
+    return {name.removesuffix(RESTARTED): text for name, text in sorted(rendered.items())}
 
 
 def management_of(topology: Topology) -> ProductManagement[Any]:

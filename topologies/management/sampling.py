@@ -25,6 +25,7 @@ from topologies.model.topology import Topology
 PERIOD_S = 1.0
 ANSWER_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = ANSWER_TIMEOUT_S + 1.0
+NO_RENAMED_LINKS: Mapping[str, str] = {}
 IDLE = ("idle", "iowait", "steal", "guest", "guest_nice")  # user time already includes guest time
 
 
@@ -56,15 +57,33 @@ class SampleSink(Protocol):
     def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None: ...
 
 
-def sample(agent: Any, queries: BrokerQueries[Any], clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
-    """Return a broker's rows, timed half-way between request and answer. Raises ManagementFailed."""
+def sample(
+    agent: Any,
+    queries: BrokerQueries[Any],
+    clock: Callable[[], int] = time.perf_counter_ns,
+    *,
+    names_at_start: Mapping[str, str] = NO_RENAMED_LINKS,
+) -> list[Row]:
+    """Return a broker's rows, timed half-way between request and answer. Raises ManagementFailed.
+
+    ``names_at_start``: of links that a restart has renamed, by their current names.
+    """
     asked_ns = clock()
     figures = queries.figures(agent)
-    return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, queries.duplex))
+    return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, queries.duplex, names_at_start))
 
 
-def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, str], str]) -> Iterator[Row]:
-    """Yield a broker's figures as rows. A bridge is named ``link|remote broker`` at both ends."""
+def rows(
+    broker: str,
+    at_ns: int,
+    figures: Figures,
+    duplex: Mapping[tuple[str, str], str],
+    names_at_start: Mapping[str, str] = NO_RENAMED_LINKS,
+) -> Iterator[Row]:
+    """Yield a broker's figures as rows. A bridge is named ``link|remote broker`` at both ends.
+
+    ``names_at_start``: as in `sample`.
+    """
     for metric, value in figures.broker.items():
         yield Row(broker, at_ns, "broker", "", metric, value)
     for queue, metrics in figures.queues.items():
@@ -76,7 +95,9 @@ def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, s
         yield Row(broker, at_ns, "connector", connector, "connections", count)
     for bridge in figures.bridges:
         for metric, value in bridge.counters.items():
-            yield Row(broker, at_ns, "bridge", _bridge_object(broker, bridge, duplex), metric, value)
+            name = _link_of(broker, bridge, duplex)
+            name = names_at_start.get(name, name)
+            yield Row(broker, at_ns, "bridge", f"{name}|{bridge.remote_broker}", metric, value)
 
 
 def process_rows(broker: str, pid: int, object: str = "") -> list[Row]:
@@ -144,6 +165,7 @@ class Sampler:
         """Prepare the samples of all brokers. ``process``: the load generator's name in the rows."""
         self._runtime, self._sink, self._process, self._period_s = runtime, sink, process, period_s
         self._brokers = [broker.name for broker in topology.brokers]
+        self._at_start, self._names_at_start = topology, NO_RENAMED_LINKS
         self._queries, self._connect = queries_by_broker(topology), management_of(topology).connect
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -153,7 +175,11 @@ class Sampler:
         self.latest: dict[Series, CounterReadings] = {}  # grows with the number of objects, not with time
 
     def follow(self, topology: Topology) -> None:
-        """Query the brokers as a topology with changed settings needs it, from the next sample on."""
+        """Query the brokers as a topology with changed settings needs it, from the next sample on.
+
+        Links keep their names from the start in the rows, so each has one series.
+        """
+        self._names_at_start = renamed_links(self._at_start, topology)
         self._queries, self._connect = queries_by_broker(topology), management_of(topology).connect
 
     def start(self) -> None:
@@ -183,7 +209,7 @@ class Sampler:
 
     def _sample_broker(self, agent: Any) -> None:
         try:
-            self._record(sample(agent, self._queries[agent.broker]))
+            self._record(sample(agent, self._queries[agent.broker], names_at_start=self._names_at_start))
         except ManagementFailed:
             self.missed[agent.broker] += 1
 
@@ -230,6 +256,14 @@ class Sampler:
             self._stopping.wait(self._period_s - passed % self._period_s)
 
 
-def _bridge_object(broker: str, bridge: Bridge, duplex: Mapping[tuple[str, str], str]) -> str:
+def _link_of(broker: str, bridge: Bridge, duplex: Mapping[tuple[str, str], str]) -> str:
+    """Return the bridge's link; at the far end, the connector's number if several duplex links have these ends."""
     link = duplex.get((bridge.remote_broker, broker)) if bridge.created_by_duplex else None
-    return f"{link or bridge.connector}|{bridge.remote_broker}"
+    return link or bridge.connector
+
+
+def renamed_links(at_start: Topology, now: Topology) -> dict[str, str]:
+    """Return the names at the start by the current names, of links that a restart has renamed. Pure."""
+    pairs = [(old, new) for old, new in zip(at_start.links, now.links, strict=True)]
+    names = {new.connector: old.connector for old, new in pairs} | {new.name: old.name for old, new in pairs}
+    return {new: old for new, old in names.items() if new != old}

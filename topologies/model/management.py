@@ -170,16 +170,16 @@ class LinkAttempt:
 class LinkLog:
     """What the opener of a link logs about it.
 
-    ``give_up_pattern``: a pattern, by the link's name and the addresses that it calls, of the text that the opener logs
-    once it makes no more attempts. ``connected_pattern``: the same for the text that it logs once the link is up.
-    ``broker_starts``: a pattern of the text that each start of the broker logs. ``advice``: how to avoid that the
-    opener gives up. ``addresses``: each ``host:port`` that a link calls,
-    by the rendered files, its opener and its name; None if the log names links. ``attempts``: the attempts to connect
-    to addresses, from the lines of a log; None if the log does not have them.
+    ``give_up_pattern``: a pattern, by the link's names in the run and the addresses that it calls, of the text that the
+    opener logs once it makes no more attempts. ``connected_pattern``: the same for the text that it logs once the link
+    is up. ``broker_starts``: a pattern of the text that each start of the broker logs. ``advice``: how to avoid that
+    the opener gives up. ``addresses``: each ``host:port`` that a link calls, by the rendered files, its opener and its
+    name; None if the log names links. ``attempts``: the attempts to connect to addresses, from the lines of a log; None
+    if the log does not have them.
     """
 
-    give_up_pattern: Callable[[str, Sequence[str]], re.Pattern[str]]
-    connected_pattern: Callable[[str, Sequence[str]], re.Pattern[str]]
+    give_up_pattern: Callable[[Sequence[str], Sequence[str]], re.Pattern[str]]
+    connected_pattern: Callable[[Sequence[str], Sequence[str]], re.Pattern[str]]
     broker_starts: re.Pattern[str]
     advice: str
     addresses: Callable[[Mapping[str, str], str, str], tuple[str, ...]] | None = None

@@ -12,6 +12,7 @@ from typing import Generic
 
 from records.errors import UserError, explained
 from records.store.rundir import RunDirectory
+from topologies.management.contract import RESTARTED, current_files
 from topologies.management.operations import ManagedOperations
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.model.launch import LOOPBACK
@@ -131,8 +132,9 @@ class ManagedRuntime(Generic[AHandle]):
         except OSError as error:
             raise RuntimeFailed(f"broker {broker!r} cannot be configured again: {error}") from error
         self._topology = changed
+        current = current_files(self._ready.rendered)
         self._ready.rendered.update(
-            {f"{name} (restarted)": text for name, text in files.items() if text != self._ready.rendered.get(name)}
+            {f"{name}{RESTARTED}": text for name, text in files.items() if text != current.get(name)}
         )
         for follow in self._followers:
             follow(changed)
