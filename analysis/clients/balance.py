@@ -18,6 +18,9 @@ from records.units import NS_PER_S
 OFF = ""
 """The broker name for disconnected clients."""
 Counts = npt.NDArray[np.int64]
+Away = Mapping[str, Sequence[tuple[int, int]]]
+"""By group: (from, until) of each time in which a client is away by schedule, in ns of the load."""
+NONE_AWAY: Away = {}
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,13 @@ class ConnectedClients:
         return sum(self.counts[at_ns].values())
 
 
-def distribution(changes: pl.DataFrame, group_sizes: Mapping[str, int], load_ns: int) -> pa.Table:
+def distribution(
+    changes: pl.DataFrame, group_sizes: Mapping[str, int], load_ns: int, away: Away = NONE_AWAY
+) -> pa.Table:
     """Return rows of DISTRIBUTION: every broker that a group was connected to at any time, in every second of the load.
 
-    ``changes``: the merged table client_changes. The last second ends with the load.
+    ``changes``: the merged table client_changes. ``away``: clients that are away by schedule; they are not OFF. The
+    last second ends with the load.
     """
     seconds = -(-load_ns // NS_PER_S)
     rows = [DISTRIBUTION.empty_table()]
@@ -59,7 +65,7 @@ def distribution(changes: pl.DataFrame, group_sizes: Mapping[str, int], load_ns:
             broker: _running_total(of_group.filter(pl.col("broker") == broker), seconds)
             for broker in brokers_of(changes, group)
         }
-        off = total - sum(by_broker.values(), np.zeros(seconds, "int64"))
+        off = total - sum(by_broker.values(), np.zeros(seconds, "int64")) - _away(away.get(group, ()), seconds, load_ns)
         rows += [_rows(group, broker, counts) for broker, counts in {**by_broker, OFF: off}.items()]
     return pa.concat_tables(rows)
 
@@ -75,6 +81,16 @@ def _running_total(changes: pl.DataFrame, seconds: int) -> Counts:
     within = changes.filter(pl.col("second") < seconds)
     by_second[within["second"].to_numpy()] = within["change"].to_numpy()
     return by_second.cumsum()
+
+
+def _away(absences: Iterable[tuple[int, int]], seconds: int, load_ns: int) -> Counts:
+    """Return the clients that are away at the end of each second."""
+    changes = np.zeros(seconds + 1, "int64")
+    for from_ns, until_ns in absences:
+        if until_ns > 0 and from_ns < load_ns:
+            changes[max(from_ns, 0) // NS_PER_S] += 1
+            changes[min(until_ns // NS_PER_S, seconds)] -= 1
+    return changes.cumsum()[:seconds]
 
 
 def _rows(group: str, broker: str, counts: Counts) -> pa.Table:

@@ -1,7 +1,7 @@
 """Counts the messages of each consumer, and measures how evenly each subscription was divided."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -22,11 +22,20 @@ def received(deliveries: pl.DataFrame) -> pl.DataFrame:
     return there.agg(pl.len().cast(pl.Int64).alias("messages"))
 
 
-def with_subscribers(received: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per consumer and broker: messages, 0 if it only subscribed, and selector, '' if it has none."""
+def with_subscribers(
+    received: pl.DataFrame, subscriptions: pl.DataFrame, first_stays: Mapping[int, int]
+) -> pl.DataFrame:
+    """Return one row per consumer and broker: messages, 0 if it only subscribed, and selector, '' if it has none.
+
+    ``first_stays``: of durable subscribers that came back, as in `analysis.events.run.Run`: one consumer each.
+    """
     subscribed = subscriptions.select(*CONSUMER, "broker", pl.lit(0, pl.Int64).alias("messages"), "selector")
     every = pl.concat([received.with_columns(pl.lit("").alias("selector")).select(subscribed.columns), subscribed])
-    return every.group_by(*CONSUMER, "broker").agg(pl.sum("messages"), pl.max("selector"))
+    return (
+        every.with_columns(pl.col("consumer").replace(dict(first_stays)))
+        .group_by(*CONSUMER, "broker")
+        .agg(pl.sum("messages"), pl.max("selector"))
+    )
 
 
 @dataclass

@@ -85,10 +85,18 @@ class DistributionMoment:
 
 @dataclass(frozen=True)
 class GroupClients:
-    """The size of a client group, connected or not, and all brokers that its clients were connected to."""
+    """The size of a client group, connected or not, and all brokers that its clients were connected to.
+
+    ``away``: (from, until) of each time in which one of the clients is away by schedule, in ns of the load.
+    """
 
     clients: int
     brokers: Sequence[str]
+    away: Sequence[Interval] = ()
+
+    def present(self, at_ns: int) -> int:
+        """Return the clients that are not away by schedule."""
+        return self.clients - sum(from_ns <= at_ns < until_ns for from_ns, until_ns in self.away)
 
 
 @dataclass(frozen=True)
@@ -265,7 +273,9 @@ def _group(
 ) -> GroupBalance:
     brokers = list(dict.fromkeys((*places.entry_brokers(name), *group.brokers)))
     distributions = [
-        _distribution(moment, clients_at.clients_by_broker(name, moment.at_ns), brokers, group.clients, places)
+        _distribution(
+            moment, clients_at.clients_by_broker(name, moment.at_ns), brokers, group.present(moment.at_ns), places
+        )
         for moment in shown_moments
     ]
     return GroupBalance(group=name, clients=group.clients, moments=distributions)
@@ -275,7 +285,7 @@ def _distribution(
     moment: DistributionMoment, connected: Mapping[str, int], brokers: Sequence[str], total: int, places: EntryBrokers
 ) -> Distribution:
     """Return the distribution. The fair share is equal for all brokers that are present or have clients. A pair counts
-    as one broker.
+    as one broker. ``total``: the clients that are not away by schedule.
     """
     counts: dict[str, int] = {}
     for broker in brokers:

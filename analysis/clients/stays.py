@@ -5,12 +5,13 @@ A stay is a period of a client's connection to one broker, with the reason for i
 count from the start of the load.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import polars as pl
 
 from analysis.events.run import by_user
 from analysis.events.timeline import FOREVER_NS
+from records.tables.connection_events import Cause
 from records.tables.results import STAYS
 from records.units import NS_PER_S
 
@@ -19,14 +20,22 @@ LOAD_END = "load_end"
 OWN_ENDS = ("closed", LOAD_END)
 """Causes of stays that ended without the broker."""
 FLAP_NS = NS_PER_S
+NONE_CAME_BACK: Mapping[int, int] = {}
 _AT = ["client", "broker"]
 _GROUP = pl.col("group").alias("client_group")
 
 
-def stays_of(connections: pl.DataFrame, members: pl.DataFrame, load_began_ns: int, load_ended_ns: int) -> pl.DataFrame:
+def stays_of(
+    connections: pl.DataFrame,
+    members: pl.DataFrame,
+    load_began_ns: int,
+    load_ended_ns: int,
+    first_stays: Mapping[int, int] = NONE_CAME_BACK,
+) -> pl.DataFrame:
     """Return rows of STAYS: the part of each stay that lies within the load.
 
-    Users that share a connection have a stay each.
+    Users that share a connection have a stay each. ``first_stays``: of durable subscribers that came back, as in
+    `analysis.events.run.Run`: all stays have the user number of the first.
     """
     until_ns = pl.min_horizontal("end_ns", "next_ns").fill_null(load_ended_ns)
     within = (pl.col("at_ns") < load_ended_ns) & (until_ns > load_began_ns)
@@ -34,6 +43,7 @@ def stays_of(connections: pl.DataFrame, members: pl.DataFrame, load_began_ns: in
     return (
         by_user(_connected(connections).filter(within), members)
         .with_columns(
+            pl.col("user").replace(dict(first_stays)),
             (pl.col("at_ns").clip(load_began_ns) - load_began_ns).alias("from_ns"),
             (until_ns.clip(upper_bound=load_ended_ns) - load_began_ns).alias("to_ns"),
             pl.when(until_ns >= load_ended_ns).then(pl.lit(LOAD_END)).otherwise(why).alias("cause"),
@@ -67,10 +77,50 @@ def _connected(connections: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def group_sizes(connections: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
-    """Return the number of clients per group, connected or not. Users that share a connection count separately."""
-    users = by_user(connections.select("client", "group").unique(), members)
+def group_sizes(
+    connections: pl.DataFrame, members: pl.DataFrame, first_stays: Mapping[int, int] = NONE_CAME_BACK
+) -> pl.DataFrame:
+    """Return the number of clients per group, connected or not. Users that share a connection count separately.
+
+    ``first_stays``: as in `stays_of`; a later stay is no further client.
+    """
+    every_stay = by_user(connections.select("client", "group").unique(), members)
+    users = every_stay.filter(~pl.col("user").is_in(list(first_stays)))
     return users.group_by(_GROUP).agg(pl.col("user").n_unique().alias("clients"))
+
+
+def scheduled_absences(
+    connections: pl.DataFrame,
+    members: pl.DataFrame,
+    classes: Collection[str],
+    first_stays: Mapping[int, int],
+    load_began_ns: int,
+) -> dict[str, list[tuple[int, int]]]:
+    """Return (from, until) of each time in which a user is away by schedule, by group. FOREVER_NS: until the end.
+
+    That is before its first attempt to connect, and from the end of a stay until the first attempt of the next.
+    ``classes``: the user classes whose stays end before the load does.
+    """
+    of_classes = members.filter(pl.col("user_class").is_in(list(classes))).select("user", "group", client="connection")
+    in_order = connections.join(of_classes.select("client").unique(), "client")
+    left = (pl.last("event") == "closed") & (pl.last("cause") == Cause.CLOSED)
+    begun = (
+        in_order.sort("at_ns", maintain_order=True)
+        .group_by("client")
+        .agg(pl.min("at_ns").alias("from_ns"), pl.when(left).then(pl.last("at_ns")).otherwise(FOREVER_NS).alias("end"))
+    )
+    there = (
+        of_classes.join(begun, "client").with_columns(pl.col("user").replace(dict(first_stays))).sort("user", "from_ns")
+    )
+    before = there.select(
+        "group", pl.col("end").shift(1).over("user").fill_null(-FOREVER_NS), pl.col("from_ns").alias("until")
+    )
+    after = there.group_by("user").last().select("group", "end", pl.lit(FOREVER_NS, pl.Int64).alias("until"))
+    found: dict[str, list[tuple[int, int]]] = {}
+    for group, from_ns, until_ns in pl.concat([before, after]).filter(pl.col("end") < pl.col("until")).iter_rows():
+        until_ns = FOREVER_NS if until_ns == FOREVER_NS else until_ns - load_began_ns
+        found.setdefault(group, []).append((from_ns - load_began_ns, until_ns))
+    return found
 
 
 def client_changes(stays: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from functools import partial
 import polars as pl
 
 from analysis.clients import stays
-from analysis.clients.balance import ConnectedClients, brokers_of, distribution
+from analysis.clients.balance import Away, ConnectedClients, brokers_of, distribution
 from analysis.clients.connections import (
     connection_changes,
     connection_counts,
@@ -50,18 +50,19 @@ class ClientsTopic:
         }
 
     def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
+        away = _away(run)
         sizes = dict(merged["group_sizes"].select("client_group", "clients").iter_rows())
-        division, shares = divided(as_table(with_subscribers(merged["received"], run.subscriptions)))
+        division, shares = divided(as_table(with_subscribers(merged["received"], run.subscriptions, run.first_stays)))
         results.tables |= {
             "connections": as_table(connections(merged["connection_changes"], merged["connection_seconds"])),
-            "distribution": distribution(merged["client_changes"], sizes, _load_ns(run)),
+            "distribution": distribution(merged["client_changes"], sizes, _load_ns(run), away),
             "consumers": division,
         }
         course = _course(run, merged)
         clients_at = _clients_at(run, merged, course)
         results.clients_at_faults = {at_ns: clients_at.total_clients(at_ns) for at_ns in _fault_times_ns(run)}
         results.summary |= {
-            "rebalance": _rebalance(run, merged, course, clients_at),
+            "rebalance": _rebalance(run, merged, course, clients_at, away),
             "connection_counts": _connection_counts(run, results),
             "consumers": shares,
         }
@@ -102,9 +103,16 @@ def _course(run: Run, merged: MergedTables) -> Rebalancing:
     return Rebalancing.of(moves, run.faults, _places(run), run.load_began_ns, _load_ns(run))
 
 
-def _rebalance(run: Run, merged: MergedTables, course: Rebalancing, clients_at: ConnectedClients) -> Rebalance:
+def _away(run: Run) -> Away:
+    scheduled = [user.name for user in run.info.users if user.leaves_s is not None]
+    return stays.scheduled_absences(run.connections, run.members, scheduled, run.first_stays, run.load_began_ns)
+
+
+def _rebalance(
+    run: Run, merged: MergedTables, course: Rebalancing, clients_at: ConnectedClients, away: Away
+) -> Rebalance:
     groups = {
-        group: GroupClients(clients, brokers_of(merged["client_changes"], group))
+        group: GroupClients(clients, brokers_of(merged["client_changes"], group), away.get(group, ()))
         for group, clients in merged["group_sizes"].select("client_group", "clients").iter_rows()
     }
     return rebalance(course, groups, clients_at, int(merged["flaps"]["flaps"].sum()), _places(run))
@@ -125,11 +133,13 @@ def _received(part: Part) -> pl.DataFrame:
 
 def _stays(part: Part) -> pl.DataFrame:
     facts = part.run
-    return stays.stays_of(part.connections, part.members, facts.timeline.load_began_ns, facts.load_ended_ns)
+    return stays.stays_of(
+        part.connections, part.members, facts.timeline.load_began_ns, facts.load_ended_ns, facts.first_stays
+    )
 
 
 def _group_sizes(part: Part) -> pl.DataFrame:
-    return stays.group_sizes(part.connections, part.members)
+    return stays.group_sizes(part.connections, part.members, part.run.first_stays)
 
 
 def _client_changes(part: Part) -> pl.DataFrame:

@@ -50,6 +50,11 @@ class Run:
         return self.routes.relabel_subscriptions(self._events("subscriptions", "consumer", "began_ns"))
 
     @cached_property
+    def first_stays(self) -> dict[int, int]:
+        """The first user number of each durable subscriber that came back, by the numbers of its later stays."""
+        return first_stays(self.subscriptions)
+
+    @cached_property
     def routes(self) -> Routes:
         """Routes from producers' destinations to the consumers that are owed their messages."""
         return Routes.of(self.info.routes)
@@ -144,6 +149,14 @@ def by_user(events: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
     """
     shared = members.filter(pl.col("connection").is_not_null()).select(pl.col("connection").alias("client"), "user")
     return events.join(shared, "client", how="left").with_columns(pl.coalesce("user", "client").alias("user"))
+
+
+def first_stays(subscriptions: pl.DataFrame) -> dict[int, int]:
+    """Map the consumer of each later stay of a durable subscriber to that of its first, by the subscription's name."""
+    durable = subscriptions.filter(pl.col("kind") == "durable_topic")
+    first = pl.col("consumer").min().over("subscription").alias("first")
+    later = durable.select("consumer", first).unique().filter(pl.col("consumer") != pl.col("first"))
+    return dict(later.sort("consumer").iter_rows())
 
 
 @dataclass

@@ -33,7 +33,7 @@ class RunFacts:
     file names relative to ``events``, by table. ``durable``: the result of `outcomes.durable_queues`. ``replies``:
     destinations whose messages are replies. ``searched``: whether all queues were searched for messages. ``shared``:
     queues that other clients also consumed. ``closed``: whether messages had no due times; the due time of an
-    event then is the time at which its message could be sent.
+    event then is the time at which its message could be sent. ``first_stays``: as in `analysis.events.run.Run`.
     """
 
     events: Path
@@ -46,6 +46,7 @@ class RunFacts:
     clock_error_ns: int
     stalls: Stalls
     subscriptions: pl.DataFrame
+    first_stays: Mapping[int, int]
     absences: pl.DataFrame
     routes: Routes
     expectations: Expectations
@@ -70,6 +71,7 @@ class RunFacts:
             clock_error_ns=run.clock_error_ns,
             stalls=run.stalls,
             subscriptions=held,
+            first_stays=run.first_stays,
             absences=pl.concat([outcomes.absences(run.connections, run.members), _departures(run)]),
             routes=run.routes,
             expectations=Expectations.from_run(run.info, _selectors(held)),

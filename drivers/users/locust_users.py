@@ -257,9 +257,9 @@ class ConsumerUser(BrokerUser):
     If producers connect for each message, a consumer still keeps a connection of its own, like a service that calls
     functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
     another client of the run. A durable subscriber comes back with the client id and the subscription's name of its
-    first stay. ``work_ms``: how long it takes per message before it acknowledges it, in the syntax of
-    `drivers.client.work`. ``selector``: empty: every message. ``replies``: it answers each request before it
-    acknowledges it.
+    first stay, and the results count it as one client. ``work_ms``: how long it takes per message before it
+    acknowledges it, in the syntax of `drivers.client.work`. ``selector``: empty: every message. ``replies``: it answers
+    each request before it acknowledges it.
     """
 
     abstract = True

@@ -43,7 +43,7 @@ class Distribution(Evenness):
     ]
     at_s: Annotated[float, figure("Seconds from the start of the load.", column="At", unit="s of load", decimals=1)]
     connected: Annotated[dict[str, int], means("Clients by broker.")]
-    off: Annotated[Count, of_clients("Clients connected to no broker.", column="Off")]
+    off: Annotated[Count, of_clients("Clients connected to no broker, except between their stays.", column="Off")]
     fair_share: Annotated[
         float,
         of_clients(
@@ -60,7 +60,11 @@ class GroupBalance(TypedDict):
 
     group: Annotated[str, means("The client group.")]
     clients: Annotated[
-        Count, figure("Clients in the group, connected or not. The clients of each moment add up to this number.")
+        Count,
+        figure(
+            "Clients in the group, connected or not. The clients of each moment add up to this number, with those that "
+            "are away by the stays of their class."
+        ),
     ]
     moments: Annotated[list[Distribution], means("The distribution at each moment.")]
 
@@ -123,7 +127,9 @@ class Rebalance(TypedDict):
     """The moves of clients between brokers during the load. A move is a connection to another broker than the previous
     one. A client that closed its connection itself starts over."""
 
-    clients: Annotated[Count, of_clients("Clients, connected or not.")]
+    clients: Annotated[
+        Count, of_clients("Clients, connected or not. A durable subscriber that comes back is one client.")
+    ]
     moved: Annotated[Count, of_clients("Clients that moved at least once.")]
     moves: Annotated[Count, figure("Moves of all clients.")]
     moves_per_client: Annotated[MoveSpread, means("Number of moves per client.")]
@@ -136,7 +142,12 @@ class Rebalance(TypedDict):
     flaps: Annotated[
         Count, figure("Stays of less than a second that neither the client nor the load's limits ended.", better=LOWER)
     ]
-    off_at_end: Annotated[Count, of_clients("Clients connected to no broker at the end of the load.", better=LOWER)]
+    off_at_end: Annotated[
+        Count,
+        of_clients(
+            "Clients connected to no broker at the end of the load, except after their last stay.", better=LOWER
+        ),
+    ]
     not_settled: Annotated[
         Count, figure("Faults applied or mended after which the clients did not settle.", needs=FAULTS, better=LOWER)
     ]

@@ -263,7 +263,7 @@ OUTAGES = _table(
 STAYS = _table(
     "stays",
     ("client", pa.int32(), "client number of the connection"),
-    ("user", pa.int32(), "client number of the user"),
+    ("user", pa.int32(), "client number of the user; a durable subscriber keeps that of its first stay"),
     ("group", TEXT, "the client group"),
     ("broker", TEXT, "the broker that it was connected to"),
     ("from_ns", COUNT, "when it connected"),
@@ -272,12 +272,16 @@ STAYS = _table(
 )
 
 # The clients of a group that were connected to a broker at the end of a second of the load. Every second of a group
-# adds up to all its clients.
+# adds up to all its clients, except those that are away between or after the stays of their user class.
 DISTRIBUTION = _table(
     "distribution",
     ("second", SECOND, "counted at the end of this second; the last one ends with the load"),
     ("group", TEXT, "the client group"),
-    ("broker", TEXT, "the broker that the clients were connected to; empty for clients without a connection"),
+    (
+        "broker",
+        TEXT,
+        "the broker that the clients were connected to; empty for clients without a connection, if their stay goes on",
+    ),
     ("clients", COUNT, "number of clients"),
 )
 
@@ -287,7 +291,7 @@ CONSUMERS = _table(
     "consumers",
     ("destination", TEXT, "`queue://NAME` or `topic://NAME`"),
     ("subscription", TEXT, "as in `receipts`"),
-    ("consumer", pa.int32(), "consumer number, as in `receipts`"),
+    ("consumer", pa.int32(), "consumer number, as in `receipts`; a durable subscriber keeps that of its first stay"),
     ("broker", TEXT, "the broker where it received most of its messages, or where it subscribed"),
     ("messages", COUNT, "first deliveries to it"),
 )

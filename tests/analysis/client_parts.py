@@ -7,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 
 from analysis.clients import balance, stays
+from analysis.clients.balance import NONE_AWAY, Away
 from analysis.clients.connections import connection_changes, connection_seconds, connections
 from analysis.clients.rebalance import EntryBrokers, GroupClients, Moves, Rebalancing, rebalance
 from analysis.events.timeline import FaultSpan, Timeline
@@ -44,6 +45,7 @@ def rebalance_of_stays(
     places: EntryBrokers,
     load_began_ns: int,
     load_ns: int,
+    away: Away = NONE_AWAY,
 ) -> Rebalance:
     """``table``: rows of STAYS. ``clients``: how many each group has."""
     of_stays = as_stays(table)
@@ -51,7 +53,10 @@ def rebalance_of_stays(
     at_ns = {moment.at_ns for moment in course.moments}
     connected = merged_rows("connected_clients", of_stays, partial(stays.connected_clients, at_ns=at_ns))
     changes = merged_rows("client_changes", of_stays, stays.client_changes)
-    groups = {name: GroupClients(count, balance.brokers_of(changes, name)) for name, count in clients.items()}
+    groups = {
+        name: GroupClients(count, balance.brokers_of(changes, name), away.get(name, ()))
+        for name, count in clients.items()
+    }
     return rebalance(course, groups, balance.ConnectedClients.of(connected, at_ns), flaps_of(of_stays), places)
 
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from analysis.clients.division import divided, received, with_subscribers
+from analysis.events.run import as_table, first_stays
 from analysis.messages.deliveries import deliveries, messages
 from records.figures.clients import Consumers
 from records.tables.results import CONSUMERS
-from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription, table
+from tests.analysis.rows import QUEUE, TOPIC, Row, frame, receipt, send, subscription, table
 
 COLUMNS = ("destination", "subscription", "consumer", "broker", "messages", "selector")
 NOBODY = {"max_to_mean": None, "cv": None, "jain": None}
@@ -44,7 +45,7 @@ def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_the
     subscriptions: list[Row] = [subscription("orders", kind="queue", consumer=number) for number in (7, 8, 9)]
     sends = frame("sends", [send(seq) for seq in (1, 2, 3, 4)])
     arrived = deliveries(frame("receipts", receipts), messages(sends), sends)
-    shares = with_subscribers(received(arrived), frame("subscriptions", subscriptions))
+    shares = with_subscribers(received(arrived), frame("subscriptions", subscriptions), {})
     expected = [
         (QUEUE, "orders", 7, "a", 1),
         (QUEUE, "orders", 7, "b", 1),
@@ -55,6 +56,17 @@ def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_the
     expected = [(*row, "") for row in expected]
     schema = "destination string, subscription string, consumer int, broker string, messages bigint, selector string"
     assert_frame_equal(shares, table(expected, schema), check_row_order=False, check_column_order=False)
+
+
+def test_a_durable_subscriber_that_came_back_is_one_consumer() -> None:
+    """It shares its messages with no consumer, although each stay has a consumer number."""
+    subscriptions = [subscription("Orders-7", kind="durable_topic", consumer=number) for number in (7, 12)]
+    counted = [(TOPIC, "Orders-7", consumer, "b", messages) for consumer, messages in ((7, 90), (12, 10))]
+    schema = "destination string, subscription string, consumer int, broker string, messages bigint"
+    held = frame("subscriptions", subscriptions)
+    consumers, shares = divided(as_table(with_subscribers(table(counted, schema), held, first_stays(held))))
+    assert [(row["consumer"], row["messages"]) for row in consumers.to_pylist()] == [(7, 100)]
+    assert shares["subscriptions"] == []
 
 
 def test_consumers_that_select_different_messages_have_no_even_share() -> None:

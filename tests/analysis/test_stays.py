@@ -1,17 +1,22 @@
 """Checks client stays: planted histories are found exactly, and random ones match plain Python."""
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.clients.stays import group_sizes, stays_of
-from analysis.events.run import as_table
+from analysis.clients.balance import OFF, distribution
+from analysis.clients.rebalance import EntryBrokers
+from analysis.clients.stays import client_changes, group_sizes, moves, scheduled_absences, stays_of, unsettled
+from analysis.events.run import as_table, first_stays
+from analysis.events.timeline import FaultSpan
 from records.tables.connection_events import Cause
 from records.tables.results import STAYS
 from tests.analysis import stay_oracle
+from tests.analysis.client_parts import as_stays, rebalance_of_stays
 from tests.analysis.histories import LOAD_BEGAN_NS, LOAD_ENDED_NS, LOAD_S, all_rows
-from tests.analysis.rows import MS, Row, connection, frame, member
+from tests.analysis.rows import MS, Row, connection, frame, member, subscription
 
 pytestmark = pytest.mark.spark
 S = 1_000 * MS
@@ -112,3 +117,79 @@ def test_users_that_share_a_connection_have_a_stay_each_and_count_one_by_one() -
         (102, 1, 40 * MS),
     ]
     assert group_sizes(events, sharing).to_dicts() == [{"client_group": "producers", "clients": 3}]
+
+
+LOAD_MS = 40_000
+SUBSCRIBER = [
+    connection("attempt", at=-600, client=7, group="producers"),
+    connection("connected", at=-500, client=7, group="producers"),
+    connection("closed", at=9_500, client=7, group="producers"),
+    connection("attempt", at=20_000, client=12, group="producers"),
+    connection("connected", at=20_100, client=12, broker="b", group="producers"),
+    connection("closed", at=30_500, client=12, broker="b", group="producers"),
+    connection("connected", at=-500, client=1, broker="b", group="producers"),
+    connection("closed", at=40_500, client=1, broker="b", group="producers"),
+]
+"""A durable subscriber is away from 9.5 s to 20 s and from 30.5 s on; another client stays."""
+OWN_CONNECTION = [member(7, 7), member(12, 12), member(1, 1) | {"user_class": "Other"}]
+
+
+def first_stays_of(kind: str) -> dict[int, int]:
+    rows = [subscription("Orders-7", consumer=consumer, kind=kind) for consumer in (7, 12)]
+    return first_stays(frame("subscriptions", [*rows, subscription("Other-1", consumer=1, kind=kind)]))
+
+
+def test_a_durable_subscriber_that_comes_back_is_one_client_and_has_not_moved() -> None:
+    firsts = first_stays_of("durable_topic")
+    assert (firsts, first_stays_of("topic")) == ({12: 7}, {})
+    members = frame("members", OWN_CONNECTION)
+    events = frame("connections", SUBSCRIBER)
+    parts = [events.filter(pl.col("client") % 2 == number) for number in (0, 1)]
+    clients = sum(row["clients"] for part in parts for row in group_sizes(part, members, firsts).to_dicts())
+    assert clients == 2
+    its = stays_of(events, members, 0, LOAD_MS * MS, firsts)
+    assert [tuple(row) for row in its.sort("user", "from_ns").select("user", "client").rows()] == [
+        (1, 1),
+        (7, 7),
+        (7, 12),
+    ]
+    assert moves(its).is_empty()
+    assert unsettled(its).is_empty()
+
+
+def test_a_client_that_is_away_by_schedule_is_not_off() -> None:
+    firsts = first_stays_of("durable_topic")
+    events, members = frame("connections", SUBSCRIBER), frame("members", OWN_CONNECTION)
+    away = scheduled_absences(events, members, ["Orders"], firsts, 0)
+    its = as_table(stays_of(events, members, 0, LOAD_MS * MS, firsts)).cast(STAYS)
+    off = [
+        (row["second"], row["clients"])
+        for row in distribution(client_changes(as_stays(its)), {"producers": 2}, LOAD_MS * MS, away).to_pylist()
+        if row["broker"] == OFF and row["clients"]
+    ]
+    assert off == [], "it connects within the second in which it comes back"
+    kills = [
+        FaultSpan(n, "kill", "c", at_s * S, at_s * S + S, mended_ns=at_s * S + S) for n, at_s in ((1, 15), (2, 25))
+    ]
+    balance = rebalance_of_stays(its, {"producers": 2}, kills, EntryBrokers([], []), 0, LOAD_MS * MS, away)
+    (group,) = balance["groups"]
+    assert [moment["off"] for moment in group["moments"]] == [0] * len(group["moments"])
+    connected = {moment["moment"]: sum(moment["connected"].values()) for moment in group["moments"]}
+    assert (connected["begin"], connected["before F1"], connected["before F2"], connected["end"]) == (2, 1, 2, 1)
+    assert (balance["clients"], balance["off_at_end"], balance["moves"]) == (2, 0, 0)
+
+
+def test_a_client_that_lost_its_connection_or_closed_it_without_a_schedule_is_off() -> None:
+    lost = [row | {"event": "lost", "cause": Cause.LOST} if row["event"] == "closed" else row for row in SUBSCRIBER]
+    members = frame("members", OWN_CONNECTION)
+    away = scheduled_absences(frame("connections", lost), members, ["Orders"], first_stays_of("durable_topic"), 0)
+    assert [until_ns for _, until_ns in away["producers"]] == [-600 * MS], "before its first attempt only"
+    assert scheduled_absences(frame("connections", SUBSCRIBER), members, [], {}, 0) == {}
+
+
+def test_later_stays_of_clients_that_are_counted_apart_are_not_off_before_they_begin() -> None:
+    events, members = frame("connections", SUBSCRIBER), frame("members", OWN_CONNECTION)
+    away = scheduled_absences(events, members, ["Orders"], {}, 0)
+    changes = client_changes(stays_of(events, members, 0, LOAD_MS * MS))
+    rows = distribution(changes, {"producers": 3}, LOAD_MS * MS, away).to_pylist()
+    assert {row["clients"] for row in rows if row["broker"] == OFF} == {0}
