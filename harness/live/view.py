@@ -122,10 +122,14 @@ def _broker(snapshot: Snapshot, readings: Mapping[Series, CounterReadings], name
 
 
 def _answering(snapshot: Snapshot, name: str, state: str) -> str:
-    reading = snapshot.readings.get((name, "broker", "", "heap_used_bytes"))
-    if reading is None or state not in (UP, "frozen"):
+    answered_ns = [
+        reading.now.at_ns
+        for (broker, kind, _, _), reading in snapshot.readings.items()
+        if broker == name and kind != "process"  # this machine reports processes, not the broker
+    ]
+    if not answered_ns or state not in (UP, "frozen"):
         return state
-    silent_s = (snapshot.now_ns - reading.now.at_ns) / NS_PER_S
+    silent_s = (snapshot.now_ns - max(answered_ns)) / NS_PER_S
     return f"{state}, silent for {silent_s:.0f} s" if silent_s > STALE_AFTER_S else state
 
 

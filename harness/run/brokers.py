@@ -16,7 +16,7 @@ from drivers.memory.connector import MemoryConnector
 from drivers.protocols import Spoken, connector_of, connectors_of
 from drivers.users.session import Network
 from harness.bring_up import bring_up, links_that_brokers_may_reject
-from harness.faults.probe import RuntimeProbe, partners
+from harness.faults.probe import RuntimeProbe
 from harness.memory_runtime import MemoryRuntime
 from harness.options.declarations import Options
 from harness.routing import Exchange
@@ -237,7 +237,7 @@ class BrokerEnvironment:
         """Return the state of each broker: up | frozen | dead | not running | not serving.
 
         ``expected_down``: the brokers that a fault has taken down and that do not accept logins yet. If their process
-        runs, they are "not serving". So is the standby of a pair, which does not report connections.
+        runs, they are "not serving". So is a broker that stands by, as its product reports it.
         """
         return {broker.name: self._state(broker.name, expected_down) for broker in self.topology.brokers}
 
@@ -252,15 +252,7 @@ class BrokerEnvironment:
                 return "frozen"
         except psutil.Error:
             return "dead"
-        return "not serving" if broker in expected_down or self._stands_by(broker) else UP
-
-    def _stands_by(self, broker: str) -> bool:
-        """Whether a broker of a pair is the standby: its last answer had its heap, but no connections."""
-        if not partners(self.topology, broker):
-            return False
-        latest = self._watch.latest()
-        heap, connections = (latest.get((broker, "broker", "", name)) for name in ("heap_used_bytes", "connections"))
-        return heap is not None and (connections is None or connections.now.at_ns < heap.now.at_ns)
+        return "not serving" if broker in {*expected_down, *self._watch.standbys()} else UP
 
     def waiting(self) -> int | None:
         """Return the number of messages that consumers can still get, or None if a broker does not answer."""

@@ -5,7 +5,7 @@ it cannot browse, they are browsed through management or with another protocol.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from typing import Any, Protocol, runtime_checkable
 
@@ -127,6 +127,9 @@ class Watch(Protocol):
     def latest(self) -> Mapping[Series, CounterReadings]:
         """Return the latest samples without sending a request."""
 
+    def standbys(self) -> Collection[str]:
+        """Return the brokers that stand by, by their last answers. Sends no request."""
+
     def end(self) -> None: ...
 
 
@@ -187,6 +190,9 @@ class ManagedWatch:
     def latest(self) -> Mapping[Series, CounterReadings]:
         return dict(self._sampler.latest)
 
+    def standbys(self) -> Collection[str]:
+        return frozenset(self._sampler.standbys)
+
     def end(self) -> None:
         self._sampler.stop()
 
@@ -212,6 +218,9 @@ class MemoryWatch:
 
     def latest(self) -> Mapping[Series, CounterReadings]:
         return {}
+
+    def standbys(self) -> Collection[str]:
+        return ()
 
     def end(self) -> None:
         """Do nothing: nothing was begun."""

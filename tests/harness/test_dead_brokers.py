@@ -1,6 +1,6 @@
 """Checks the report of brokers that died without being stopped."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +11,6 @@ from harness.run.brokers import BrokerEnvironment
 from records.store.rundir import RunDirectory
 from records.store.writer import Recorder
 from topologies.catalogue.lookup import build
-from topologies.management.sampling import CounterReadings, Row, Series
 
 GONE = "the Docker engine at unix:///engine.sock no longer answers"
 
@@ -106,22 +105,12 @@ def test_a_broker_taken_down_serves_again_after_a_login(
     assert set(brokers.states().values()) == {"up"}
 
 
-def test_one_of_a_pair_does_not_serve_while_it_says_nothing_of_connections(tmp_path: Path) -> None:
-    """It waits for the other broker, and only uses its heap."""
+def test_a_broker_that_stands_by_does_not_serve(tmp_path: Path) -> None:
+    """Its product reports its state; it needs no figure for that."""
     brokers = environment(tmp_path, "active-standby")
     brokers.runtime = DyingRuntime((), "")  # type: ignore[assignment]
     brokers._is_up = True
     names = [broker.name for broker in brokers.topology.brokers]
-
-    def reading(**sampled_ns: int) -> Mapping[Series, CounterReadings]:
-        rows = [Row(names[1], at_ns, "broker", "", metric, 1) for metric, at_ns in sampled_ns.items()]
-        return {(row.broker, row.kind, row.object, row.metric): CounterReadings(row, None) for row in rows}
-
-    for latest, state in (
-        (reading(heap_used_bytes=5), "not serving"),
-        (reading(heap_used_bytes=9, connections=9), "up"),
-        (reading(heap_used_bytes=12, connections=9), "not serving"),
-        (reading(), "up"),
-    ):
-        brokers._watch = SimpleNamespace(latest=lambda latest=latest: latest)  # type: ignore[assignment]
+    for standbys, state in (({names[1]}, "not serving"), (set(), "up")):
+        brokers._watch = SimpleNamespace(standbys=lambda standbys=standbys: standbys)  # type: ignore[assignment]
         assert brokers.states() == {names[0]: "up", names[1]: state}

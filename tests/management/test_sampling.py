@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -25,13 +27,16 @@ from tests.management.test_classic import (
 )
 from tests.management.test_jolokia import agent, answer
 from tests.support.waiting import until
+from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.management import BridgeClient
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.classic.queries import LinkNames
 from topologies.management import sampling
+from topologies.management.contract import queries_of
 from topologies.management.core_waits import CoreWaits
+from topologies.management.jolokia import HEAP as HEAP_MBEAN
 from topologies.management.jolokia import Jolokia
 from topologies.management.sampling import Row, Sampler, core_wait_rows, machine_rows, process_rows, rows, sample
 from topologies.model.endpoints import ManagementEndpoint
@@ -204,6 +209,47 @@ def test_cpu_time_counts_up() -> None:
     while time.process_time() < end:
         pass
     assert cpu_ns() - before >= 30_000_000
+
+
+@pytest.mark.parametrize(
+    ("entry", "shown"),
+    [
+        ("active-standby", {"Slave": True}),
+        ("live-backup", {"Backup": True, "Started": True, "Active": False, "ReplicaSync": True}),
+    ],
+)
+def test_a_product_reports_that_a_broker_stands_by(entry: str, shown: dict[str, bool]) -> None:
+    topology = build(entry)
+    standby = next(broker.name for broker in topology.brokers if broker.standby_of)
+
+    def read(mbean: str, *_: str) -> dict[str, Any]:
+        return {"HeapMemoryUsage": {"used": 3, "max": 9}} if mbean == HEAP_MBEAN else shown
+
+    taken = queries_of(topology, standby).figures(SimpleNamespace(broker=standby, calls_itself=standby, read=read))
+    assert (taken.stands_by, taken.broker) == (True, {"heap_used_bytes": 3, "heap_max_bytes": 9})
+
+
+def test_a_broker_that_stands_by_is_known_without_any_figure() -> None:
+    """A product may show no figure of a standby. Without an answer, the last one holds."""
+    answers: list[Figures] = []
+
+    def answer_next(_agent: object) -> Figures:
+        if not answers:
+            raise ManagementFailed("no answer")
+        return answers.pop()
+
+    sampler = Sampler(AgentMap({}), HUB, CollectingSink(), process="main")
+    queries: Any = SimpleNamespace(figures=answer_next, duplex={})
+    sampler._queries = {"hub": queries}
+    for answered, standbys in (
+        ([Figures({}, {}, (), {})], set()),
+        ([Figures({}, {}, (), {}, stands_by=True)], {"hub"}),
+        ([], {"hub"}),
+        ([Figures({}, {}, (), {})], set()),
+    ):
+        answers[:] = answered
+        sampler._sample_broker(SimpleNamespace(broker="hub"))
+        assert sampler.standbys == standbys
 
 
 def test_a_frozen_broker_delays_nobody_and_has_one_request_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,10 +107,14 @@ def test_a_broker_that_does_not_serve_keeps_no_old_figures(state: str) -> None:
     assert table(gone, "Bridges").rows == ()
 
 
-def test_a_broker_that_does_not_answer_says_for_how_long() -> None:
-    latest = readings(("b1", "broker", "", "heap_used_bytes", MIB))
+@pytest.mark.parametrize("figure", [("broker", "", "heap_used_bytes"), ("queue", "orders", "depth")])
+def test_a_broker_that_does_not_answer_says_for_how_long(figure: tuple[str, str, str]) -> None:
+    """A product may show no heap."""
+    latest = readings(("b1", *figure, MIB), ("b2", "process", "", "cpu_ns", 1))
     later = snapshot(readings=latest, brokers={"b1": "frozen"}, now_ns=NOW_NS + 5 * NS_PER_S)
     assert table(later, "Brokers").rows[0][1] == "frozen, silent for 5 s"
+    of_process = snapshot(readings=latest, brokers={"b2": "frozen"}, now_ns=NOW_NS + 5 * NS_PER_S)
+    assert table(of_process, "Brokers").rows[0][1] == "frozen"
 
 
 def test_a_restarted_broker_has_used_no_negative_cpu() -> None:

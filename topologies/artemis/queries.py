@@ -36,7 +36,7 @@ class ArtemisQueries:
     def figures(self, agent: Jolokia) -> Figures:
         """Return the broker's figures; for a waiting standby only heap figures, because it has no others."""
         if self.stands_by(agent):
-            return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
+            return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {}, stands_by=True)
         return management.figures_of(agent, self._links)
 
     def names(self, agent: Jolokia) -> list[str]:

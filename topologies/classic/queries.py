@@ -71,7 +71,7 @@ class ClassicQueries:
     def figures(self, agent: Jolokia) -> Figures:
         """Return the broker's figures; for a waiting standby only heap figures, because it has no others."""
         if self.stands_by(agent):
-            return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
+            return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {}, stands_by=True)
         return self._names.figures(agent)
 
     def names(self, agent: Jolokia) -> list[str]:

@@ -57,20 +57,17 @@ class SampleSink(Protocol):
     def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None: ...
 
 
-def sample(
-    agent: Any,
-    queries: BrokerQueries[Any],
-    clock: Callable[[], int] = time.perf_counter_ns,
-    *,
-    names_at_start: Mapping[str, str] = NO_RENAMED_LINKS,
-) -> list[Row]:
-    """Return a broker's rows, timed half-way between request and answer. Raises ManagementFailed.
+def sample(agent: Any, queries: BrokerQueries[Any], clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
+    """Return a broker's rows, timed half-way between request and answer. Raises ManagementFailed."""
+    return list(rows(agent.broker, *_timed_figures(agent, queries, clock), queries.duplex))
 
-    ``names_at_start``: of links that a restart has renamed, by their current names.
-    """
+
+def _timed_figures(
+    agent: Any, queries: BrokerQueries[Any], clock: Callable[[], int] = time.perf_counter_ns
+) -> tuple[int, Figures]:
     asked_ns = clock()
     figures = queries.figures(agent)
-    return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, queries.duplex, names_at_start))
+    return (asked_ns + clock()) // 2, figures
 
 
 def rows(
@@ -82,7 +79,7 @@ def rows(
 ) -> Iterator[Row]:
     """Yield a broker's figures as rows. A bridge is named ``link|remote broker`` at both ends.
 
-    ``names_at_start``: as in `sample`.
+    ``names_at_start``: of links that a restart has renamed, by their current names.
     """
     for metric, value in figures.broker.items():
         yield Row(broker, at_ns, "broker", "", metric, value)
@@ -172,6 +169,7 @@ class Sampler:
         self._waits: dict[int, CoreWaits] = {}
         self._quota_groups: dict[int, Path | None] = {}  # by pid
         self.missed: Counter[str] = Counter()  # missing samples by broker
+        self.standbys: set[str] = set()  # brokers that stand by, by their last answers
         self.latest: dict[Series, CounterReadings] = {}  # grows with the number of objects, not with time
 
     def follow(self, topology: Topology) -> None:
@@ -209,9 +207,13 @@ class Sampler:
 
     def _sample_broker(self, agent: Any) -> None:
         try:
-            self._record(sample(agent, self._queries[agent.broker], names_at_start=self._names_at_start))
+            queries = self._queries[agent.broker]
+            at_ns, figures = _timed_figures(agent, queries)
         except ManagementFailed:
             self.missed[agent.broker] += 1
+            return
+        (self.standbys.add if figures.stands_by else self.standbys.discard)(agent.broker)
+        self._record(list(rows(agent.broker, at_ns, figures, queries.duplex, self._names_at_start)))
 
     def _sample_here(self) -> None:
         """Sample from this machine, including frozen brokers.

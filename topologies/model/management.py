@@ -51,6 +51,7 @@ class Figures:
     bridges: tuple[Bridge, ...]
     clients: Mapping[str, int]  # connections by transport connector, without bridges
     subscriptions: Mapping[str, int] = field(default_factory=dict)  # stored messages by `DurableSubscription.queue`
+    stands_by: bool = False  # as in `BrokerQueries.stands_by`
 
 
 class BrokerQueries(Protocol[AgentT_contra]):
