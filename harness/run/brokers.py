@@ -40,7 +40,7 @@ from topologies.management.contract import agent_at, management_of
 from topologies.management.link_logs import attempt_sentences, give_up_sentences
 from topologies.management.link_traffic import whole_run_rows
 from topologies.management.link_users import sentences, states, up_against_login
-from topologies.management.mirrored_queues import MirroredQueues, mirrored_queues, queue_names
+from topologies.management.mirrored_queues import MirroredQueues, mirrored_queues, queue_names, removal_wait_s
 from topologies.management.mirrored_queues import sentence as mirror_sentence
 from topologies.management.sampling import PERIOD_S, CounterReadings, Series
 from topologies.model.client_groups import ClientGroup
@@ -376,6 +376,11 @@ class BrokerEnvironment:
                 if link.name in listed and queue_names(listed, link) != queue_names(self._mirrored, link):
                     self._mirror_notes.append(mirror_sentence(link, listed[link.name], when))
             self._mirrored = listed
+
+    def list_mirrored_queues_without_clients(self) -> None:
+        """Do the same once the brokers have removed the queues that lost their clients."""
+        time.sleep(removal_wait_s(self.topology))
+        self.list_mirrored_queues("after the clients left")
 
     def check_uncertain_links(self) -> list[str]:
         """Keep the states of the links whose users brokers may reject. Return why the run is invalid, if it is."""

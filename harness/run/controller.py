@@ -228,7 +228,7 @@ class RunController:
             return
         self.over = True
         try:
-            self.brokers.list_mirrored_queues("after the clients left")
+            self.brokers.list_mirrored_queues_without_clients()
             expires = any("time_to_live_s" in user.settings for user in self.plan.info.users)
             unknowns = self.brokers.browse(self.run_number, expires=expires)
             self.run_record.unknown(*unknowns, *filter(None, [self.brokers.other_consumers()]))

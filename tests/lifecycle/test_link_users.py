@@ -1,6 +1,7 @@
 """Checks runs whose links log in as users that brokers know, reject, or give too few permissions.
 
-Four brokers send to one. Each link has a user of its own, so one run shows all four cases.
+Four brokers send to one. Each link has a user of its own, so one run shows all four cases. All links of a cluster have
+one user, so its run has two cases: a member with the password of the others, and one with another password.
 """
 
 import re
@@ -44,16 +45,41 @@ class Consumer(ConsumerUser):
 checks = (none_stranded(), duplicates_at_most(0))
 run(Scenario(users=(Producer, Consumer), default_topology="mesh", load=Hold(for_s=6), checks=checks))
 """
+CLUSTER = """\
+name: members
+flavour: artemis
+brokers:
+  - {name: permitted, users: [{name: members}]}
+  - {name: wrong, users: [{name: members, other_password: true}]}
+  - {name: sink, users: [{name: members}]}
+links:
+  - {kind: clusterConnection, opened_by: permitted, to: sink, user_name: members}
+  - {kind: clusterConnection, opened_by: wrong, to: sink, user_name: members}
+  - {kind: clusterConnection, opened_by: permitted, to: wrong, user_name: members}
+groups:
+  - {name: producers, enter_at: [permitted, wrong]}
+  - {name: consumers, enter_at: [sink]}
+"""
+OF_THE_MIRROR = """\
+brokers:
+  broker-2: {users: [{name: mirroring, send: ["steady"]}]}
+links:
+  all: {user_name: mirroring}
+"""
 LOAD = ("--warm-up", "1", "--broker-memory", "128")
 NOTE = re.compile(
     r"link (\w+)-to-sink was (up|down|in an unknown state)\b.* at the end of the load; its user '(\w+)': "
 )
 
 
-def run_of(runs: Path, flavour: str, forbidden: str, settings: str = "") -> RunOutcome:
+def network(flavour: str, forbidden: str, settings: str = "") -> str:
     links = "".join(f"  - {{opened_by: {name}, to: sink, user_name: {name}{settings}}}\n" for name in CASES)
+    return NETWORK.format(flavour=flavour, forbidden=forbidden, links=links)
+
+
+def run_of(runs: Path, text: str) -> RunOutcome:
     topology, scenario = runs.with_name("users.yaml"), runs.with_name("each_broker.py")
-    topology.write_text(NETWORK.format(flavour=flavour, forbidden=forbidden, links=links), encoding="utf-8")
+    topology.write_text(text, encoding="utf-8")
     scenario.write_text(SCENARIO, encoding="utf-8")
     return make_run(str(scenario), "--topology", str(topology), *LOAD, runs=runs)
 
@@ -99,16 +125,59 @@ def check_run(outcome: RunOutcome) -> dict[str, tuple[str, str]]:
 
 
 def test_bridges_carry_only_what_users_may(tmp_path: Path) -> None:
-    notes = check_run(run_of(tmp_path / "runs", "classic", "write: []"))
+    notes = check_run(run_of(tmp_path / "runs", network("classic", "write: []")))
     assert "User name [brokerbench-bridge-wrong] or password is invalid" in notes[WRONG][1]
     assert "'forbidden': sink: write: nothing; " in notes[FORBIDDEN][1]
     refused = "User brokerbench-bridge-forbidden is not authorized to write to: queue://steady"
     assert f"shutdown due to a local error: java.lang.SecurityException: {refused}" in notes[FORBIDDEN][1]
 
 
-@pytest.mark.nightly  # test_bridges_carry_only_what_users_may is the same by Classic
 def test_amqp_connections_carry_only_what_users_may(tmp_path: Path) -> None:
     settings = ', senders: [{address_match: "steady"}], retry_interval_ms: 500'
-    notes = check_run(run_of(tmp_path / "runs", "artemis", "send: []", settings))
+    notes = check_run(run_of(tmp_path / "runs", network("artemis", "send: []", settings)))
     assert "AMQ229031: Unable to validate user" in notes[WRONG][1]
     assert "AMQ119023: Sender link refused for address steady" in notes[FORBIDDEN][1]
+
+
+def test_a_member_with_another_cluster_password_is_left_out(tmp_path: Path) -> None:
+    """Messages that were sent to it stay there. The other two members work as a cluster."""
+    outcome = run_of(tmp_path / "runs", CLUSTER)
+    messages = outcome.summary["messages"]
+    assert (outcome.summary["verdict"], outcome.status) == ("fail", 1), outcome.output
+    assert {row["broker"] for row in outcome.events("leftovers")} == {WRONG}
+    assert messages["stranded"] > 60
+    assert messages["received"] == messages["sent"] - messages["stranded"] > 60
+    warnings = [warning for warning in outcome.info["warnings"] if warning.startswith("link ")]
+    links = {warning.split()[1]: warning for warning in warnings}
+    assert links.keys() == {"wrong-to-sink", "permitted-to-wrong"}
+    report = (outcome.run / "report.html").read_text(encoding="utf-8")
+    for name, warning in links.items():
+        assert warning.startswith(f"link {name} was down (")
+        assert f"link {name} was down" in report
+        assert "has another password for user 'members' than " in warning
+        assert "AMQ229031: Unable to validate user" in warning
+    assert passwords_in(outcome.run) <= {"${brokerbench."}
+    assert nothing_left(outcome.runs)
+
+
+def test_a_mirror_without_permission_for_its_address_sends_nothing(tmp_path: Path) -> None:
+    """Its user may only send to the queue of the application. What it has to repeat waits at the source."""
+    runs, overlay = tmp_path / "runs", tmp_path / "user-of-mirror.yaml"
+    overlay.write_text(OF_THE_MIRROR, encoding="utf-8")
+    options = ("--topology", "mirror", "--overlay", str(overlay), "-t", "3s", "--rate", "50")
+    outcome = make_run("scenarios/steady.py", *options, *LOAD, runs=runs)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    (link,) = (warning for warning in outcome.info["warnings"] if warning.startswith("link broker-1-to-broker-2 "))
+    address = "$ACTIVEMQ_ARTEMIS_MIRROR_broker-1-to-broker-2"
+    assert link.startswith("link broker-1-to-broker-2 was down (")
+    assert f"Sender link refused for address {address}" in link
+    (queues,) = (warning for warning in outcome.info["warnings"] if warning.startswith("mirror broker-1-to-broker-2 "))
+    _, _, only_at_source = queues.partition("; only on broker-1: ")
+    waiting = re.search(rf"{re.escape(address)} \((\d+)\)", only_at_source)
+    assert waiting, queues
+    assert int(waiting[1]) > outcome.summary["messages"]["sent"] > 150, (
+        "each message is repeated, and its acknowledgement"
+    )
+    assert only_at_source.endswith("; only on broker-2: none")
+    assert passwords_in(outcome.run) <= {"${brokerbench."}
+    assert nothing_left(runs)

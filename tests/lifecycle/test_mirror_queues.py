@@ -1,4 +1,7 @@
-"""Checks runs with mirrors: messages older than the mirror, and the queues at both its ends."""
+"""Checks runs with mirrors: messages older than the mirror, and the queues at both its ends.
+
+tests/topologies/test_behaviour_of_mirrors.py has the first two statements without a run.
+"""
 
 from pathlib import Path
 
@@ -6,10 +9,16 @@ import pytest
 
 from tests.support.locust_run import RunOutcome, make_run, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 STEADY, LINK = "scenarios/steady.py", "broker-1-to-broker-2"
 OWN = f"$ACTIVEMQ_ARTEMIS_MIRROR_{LINK}"
+REMOVING = """\
+brokers:
+  broker-1:
+    address_queue_scan_period_ms: 500
+    address_settings: [{match: "#", auto_delete_queues: true}]
+"""
 SHORT = ("-t", "3s", "--warm-up", "1", "--rate", "50")
 
 
@@ -21,6 +30,7 @@ def notes_of(outcome: RunOutcome) -> list[str]:
     return notes
 
 
+@pytest.mark.nightly
 def test_a_lost_source_takes_older_messages_with_it(tmp_path: Path) -> None:
     """The mirror starts at 3 s, and the source is killed at 6 s and never returns. Consumers are slow."""
     runs = tmp_path / "runs"
@@ -45,6 +55,7 @@ def test_a_lost_source_takes_older_messages_with_it(tmp_path: Path) -> None:
     assert nothing_left(runs)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("repeated", [True, False])
 def test_new_queues_cross_by_their_flag(repeated: bool, tmp_path: Path) -> None:
     """Without the flag the copy has no queue for the messages. The mirror's own queue is only on the source."""
@@ -58,4 +69,22 @@ def test_new_queues_cross_by_their_flag(repeated: bool, tmp_path: Path) -> None:
     assert OWN not in both + at_copy
     assert ("steady (" in both) is repeated
     assert ("steady (" in at_source) is not repeated
+    assert nothing_left(runs)
+
+
+@pytest.mark.parametrize("repeated", [True, False])
+def test_a_removed_queue_is_removed_at_the_target_by_its_flag(repeated: bool, tmp_path: Path) -> None:
+    """The source removes the queue once its clients have left, and the report lists the queues once more."""
+    runs, overlay = tmp_path / "runs", tmp_path / "auto-delete.yaml"
+    overlay.write_text(REMOVING, encoding="utf-8")
+    topology = f"mirror(queue_removal={repeated})"
+    outcome = make_run(STEADY, "--topology", topology, "--overlay", str(overlay), *SHORT, runs=runs)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    with_clients, without = notes_of(outcome)
+    assert " at the end of the load: " in with_clients
+    assert "steady (" in with_clients.partition("; only on broker-1: ")[0]
+    both_or_source, _, at_target = without.partition("; only on broker-2: ")
+    assert " after the clients left: " in without
+    assert "steady (" not in both_or_source
+    assert at_target == ("none" if repeated else "steady (0)")
     assert nothing_left(runs)

@@ -1,7 +1,12 @@
 """Checks the sentences about the queues at both ends of a mirror."""
 
+from pathlib import Path
+
+import pytest
+
 from topologies.catalogue.lookup import build
-from topologies.management.mirrored_queues import queue_names, sentence
+from topologies.catalogue.overlay import Overlay
+from topologies.management.mirrored_queues import queue_names, removal_wait_s, sentence
 
 (LINK,) = build("mirror").links
 OWN = f"$ACTIVEMQ_ARTEMIS_MIRROR_{LINK.name}"
@@ -29,3 +34,25 @@ def test_only_names_of_queues_count_as_a_change() -> None:
     assert queue_names(first, LINK) == queue_names(later, LINK)
     assert queue_names(first, LINK) != queue_names({LINK.name: ({"a": 1}, None)}, LINK)
     assert queue_names({}, LINK) == ()
+
+
+@pytest.mark.parametrize(
+    ("entry", "settings", "wait_s"),
+    [
+        ("mirror", "{}", 0.0),
+        (
+            "mirror",
+            "{address_settings: [{match: '#', auto_delete_queues: true}], address_queue_scan_period_ms: 500}",
+            1.5,
+        ),
+        ("mirror", "{address_settings: [{match: '#', auto_delete_queues: true}]}", 0.0),  # 60 s is too long
+        (
+            "senders",
+            "{address_settings: [{match: '#', auto_delete_queues: true}], address_queue_scan_period_ms: 500}",
+            0.0,
+        ),
+    ],
+)
+def test_a_run_waits_for_two_scans_for_unused_queues(entry: str, settings: str, wait_s: float) -> None:
+    topology = Overlay(Path("o.yaml"), f"brokers: {{all: {settings}}}").apply(build(entry))
+    assert removal_wait_s(topology) == wait_s

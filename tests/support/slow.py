@@ -12,6 +12,8 @@ SLOW = (
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_jfr\.py::",  # harness/test_profiles.py records a real JVM
     r"lifecycle/test_link_users\.py::",  # topologies/test_link_users.py has the declarations, and what is rendered
+    r"lifecycle/test_mirror_queues\.py::",  # topologies/test_behaviour_of_mirrors.py has the queues, without runs
+    r"topologies/test_behaviour_of_mirrors\.py::test_a_queue_that_is_removed.*True",  # "False" is in make test
     r"lifecycle/test_rebalance\.py::",
     r"lifecycle/test_capacity_log\.py::",  # records/test_step_judgement.py has the rule
     r"lifecycle/test_our_own_faults\.py::",

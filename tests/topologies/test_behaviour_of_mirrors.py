@@ -20,7 +20,7 @@ from topologies.management.links import prove_links
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 
-pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
+pytestmark = [pytest.mark.brokers]
 
 USED, COPY = "broker-1", "broker-2"
 LINK = f"{USED}-to-{COPY}"
@@ -55,6 +55,7 @@ def holds(runtime: Runtime, topology: Topology, broker: str, count: int, timeout
 
 
 # What the default flags do: test_two_mirrors_repeat_each_other_and_nothing_twice, and the test of older messages.
+@pytest.mark.nightly
 def test_what_is_consumed_stays_at_the_copy_where_acknowledgements_are_not_mirrored(tmp_path: Path) -> None:
     topology = mirror(message_acknowledgements=False)
     with up(topology, tmp_path) as runtime:
@@ -92,6 +93,7 @@ def test_a_queue_that_is_removed_goes_from_the_copy_only_where_removal_is_mirror
         assert (ORDERS.name in queues(runtime, topology, COPY)) is not repeated
 
 
+@pytest.mark.nightly
 def test_address_filters_select_by_prefix_and_exclusion_wins(tmp_path: Path) -> None:
     topology = mirror(address_filter="eu,!eu.uk")
     with up(topology, tmp_path) as runtime:
@@ -102,6 +104,7 @@ def test_address_filters_select_by_prefix_and_exclusion_wins(tmp_path: Path) -> 
         assert {name for name in queues(runtime, topology, COPY) if name.endswith("orders")} == {"eu.de.orders"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("durable", [True, False])
 def test_only_a_durable_mirrors_backlog_survives_a_restart(durable: bool, tmp_path: Path) -> None:
     """The backlog waits for a copy that is down."""
@@ -120,6 +123,7 @@ def test_only_a_durable_mirrors_backlog_survives_a_restart(durable: bool, tmp_pa
         assert depth(runtime, topology, COPY, ORDERS.name) == (MESSAGES if durable else 0)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("sync", [True, False])
 def test_a_send_waits_for_the_copy_only_where_the_mirror_is_in_sync(sync: bool, tmp_path: Path) -> None:
     topology = mirror(sync=sync)
@@ -151,6 +155,7 @@ def test_messages_older_than_the_mirror_are_not_at_the_copy_and_its_queue_is(tmp
         holds(runtime, topology, COPY, 0)
 
 
+@pytest.mark.nightly
 def test_without_auto_start_nothing_is_mirrored_until_management_says_so(tmp_path: Path) -> None:
     topology = mirror(auto_start=False)
     with running(topology, tmp_path) as runtime:
@@ -159,6 +164,7 @@ def test_without_auto_start_nothing_is_mirrored_until_management_says_so(tmp_pat
         assert ORDERS.name not in queues(runtime, topology, COPY)
 
 
+@pytest.mark.nightly
 def test_a_mirror_goes_on_at_the_standby_of_a_copy_that_died(tmp_path: Path) -> None:
     topology = mirror(alternate=True)
     with up(topology, tmp_path) as runtime:
@@ -172,6 +178,7 @@ def test_a_mirror_goes_on_at_the_standby_of_a_copy_that_died(tmp_path: Path) -> 
         holds(runtime, topology, f"{COPY}-backup", 2 * MESSAGES, TAKES_OVER_WITHIN_S)
 
 
+@pytest.mark.nightly
 def test_two_mirrors_between_pairs_go_on_both_ways_after_a_takeover_at_one_end(tmp_path: Path) -> None:
     topology, standby = build("dual-mirror(alternate=True)"), "dc-1-backup"
     with up(topology, tmp_path) as runtime:
@@ -187,6 +194,7 @@ def test_two_mirrors_between_pairs_go_on_both_ways_after_a_takeover_at_one_end(t
         holds(runtime, topology, standby, 0, TAKES_OVER_WITHIN_S)
 
 
+@pytest.mark.nightly
 def test_two_mirrors_repeat_each_other_and_nothing_twice(tmp_path: Path) -> None:
     topology = build("dual-mirror")
     with up(topology, tmp_path) as runtime:

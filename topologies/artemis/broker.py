@@ -7,6 +7,7 @@ ActiveMQDefaultConfiguration.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from records.units import MS_PER_S
 from topologies.artemis.addresses import DEFAULT_ADDRESS_SETTINGS, Address, AddressSetting
 from topologies.artemis.users import ArtemisUser
 from topologies.jvm.settings import Jvm
@@ -202,6 +203,13 @@ class ArtemisBroker(AnyBroker):
         dead = self.dead_letter_queues
         addresses = (setting.expiry_address for setting in self.address_settings)
         return tuple(dict.fromkeys(name for name in addresses if name and name not in dead))
+
+    @property
+    def removes_unused_queues_after_s(self) -> float:
+        """One scan marks a queue, and the next one removes it."""
+        if not any(setting.auto_delete_queues for setting in self.address_settings):
+            return 0.0
+        return 2 * self.address_queue_scan_period_ms / MS_PER_S
 
     @property
     def copies_store(self) -> bool:

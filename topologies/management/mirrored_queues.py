@@ -9,6 +9,9 @@ from topologies.model.management import ManagementFailed
 from topologies.model.topology import Topology
 
 TIMEOUT_S = 3.0
+REMOVAL_LIMIT_S = 10.0
+CROSSING_S = 0.5
+"""Time for a removal to cross a mirror without a backlog."""
 MirroredQueues = dict[str, tuple[Mapping[str, int] | None, Mapping[str, int] | None]]
 """By link: the queues at its opener and at its end, with their messages; None for a broker that does not answer."""
 
@@ -19,6 +22,16 @@ def mirrored_queues(runtime: ManagedBrokers, topology: Topology) -> MirroredQueu
     names = dict.fromkeys(end.name for link in mirrors for end in (link.opened_by, link.to))
     queues = {name: _queues(runtime, topology, name) for name in names}
     return {link.name: (queues[link.opened_by.name], queues[link.to.name]) for link in mirrors}
+
+
+def removal_wait_s(topology: Topology) -> float:
+    """Return the seconds after which mirrors have repeated the removal of unused queues.
+
+    0 if no broker with a mirror removes them, or if one needs more than `REMOVAL_LIMIT_S`: the run does not wait then.
+    """
+    waits_s = [link.opened_by.removes_unused_queues_after_s for link in topology.links if link.is_mirror]
+    longest_s = max(waits_s, default=0.0)
+    return longest_s + CROSSING_S if 0 < longest_s <= REMOVAL_LIMIT_S else 0.0
 
 
 def queue_names(listed: MirroredQueues, link: Link) -> tuple[object, ...]:

@@ -72,6 +72,11 @@ class AnyBroker:
         return ()
 
     @property
+    def removes_unused_queues_after_s(self) -> float:
+        """Seconds until it has removed an empty queue without consumers; 0 if such queues stay."""
+        return 0.0
+
+    @property
     def store(self) -> object | None:
         """Its message store; None for memory only. Both brokers of a pair have the same store."""
         return None
