@@ -155,6 +155,13 @@ def test_a_cluster_logs_in_as_its_user() -> None:
     assert [len(link.login_problems) for link in topology.links] == [0, 1, 1]
 
 
+def test_a_rejected_member_makes_every_link_of_its_cluster_uncertain() -> None:
+    assert uncertain_links(clustered(MEMBER, MEMBER, MEMBER)) == {}
+    uncertain = uncertain_links(clustered(MEMBER, MEMBER, (ArtemisUser("links", other_password=True),)))
+    assert uncertain["a-to-b"] == "its brokers may stop all links of the cluster, as the login of b-to-c is rejected"
+    assert uncertain["a-to-c"] == "c has another password for user 'links' than a"
+
+
 def test_a_run_has_two_passwords_for_each_user() -> None:
     secrets = secrets_of(Credentials("client", "c"), laid("senders", ARTEMIS_USERS))
     passwords = {secrets[f"brokerbench.user.{which}.links"] for which in ("password", "other-password")}

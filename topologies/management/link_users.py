@@ -28,8 +28,18 @@ DIGITS = re.compile(r"[0-9]+")
 
 
 def uncertain_links(topology: Topology) -> dict[str, str]:
-    """Map each link whose user may be rejected to the reasons, as one text. Pure."""
+    """Map each link whose user may be rejected to the reasons, as one text. Pure.
+
+    One rejected login makes an Artemis broker stop all its links of the cluster (AMQ224058).
+    """
     found = {link.name: (*link.login_problems, *link.permission_limits) for link in topology.links}
+    rejected = {link.cluster_name: link.name for link in topology.links if link.cluster_name and link.login_problems}
+    for link in topology.links:
+        if link.cluster_name in rejected and not found[link.name]:
+            example = rejected[link.cluster_name]
+            found[link.name] = (
+                f"its brokers may stop all links of the cluster, as the login of {example} is rejected",
+            )
     return {name: "; ".join(reasons) for name, reasons in found.items() if reasons}
 
 
