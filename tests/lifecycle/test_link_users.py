@@ -54,7 +54,7 @@ brokers:
 links:
   - {kind: clusterConnection, opened_by: wrong, to: sink, user_name: members}
 groups:
-  - {name: producers, enter_at: [wrong]}
+  - {name: producers, enter_at: [wrong, sink]}
   - {name: consumers, enter_at: [sink]}
 """
 OF_THE_MIRROR = """\
@@ -137,12 +137,13 @@ def test_amqp_connections_carry_only_what_users_may(tmp_path: Path) -> None:
 
 
 def test_a_member_with_another_cluster_password_is_left_out(tmp_path: Path) -> None:
-    """All messages stay on it."""
+    """Messages that are sent there stay there. The consumers are at the other member."""
     outcome = run_of(tmp_path / "runs", CLUSTER)
     messages = outcome.summary["messages"]
     assert (outcome.summary["verdict"], outcome.status) == ("fail", 1), outcome.output
     assert {row["broker"] for row in outcome.events("leftovers")} == {WRONG}
-    assert messages["stranded"] == messages["sent"] > 300
+    assert messages["stranded"] > 120
+    assert messages["received"] == messages["sent"] - messages["stranded"] > 120
     (warning,) = (warning for warning in outcome.info["warnings"] if warning.startswith("link "))
     assert warning.startswith("link wrong-to-sink was down (wrong has no bridge to sink; ")
     assert "its user 'members': sink has another password for user 'members' than wrong; " in warning

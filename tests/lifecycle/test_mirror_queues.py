@@ -1,6 +1,6 @@
 """Checks runs with mirrors: messages older than the mirror, and the queues at both its ends.
 
-tests/topologies/test_behaviour_of_mirrors.py has the first two statements without a run.
+The tests of mirrors in tests/topologies have the same without a run.
 """
 
 from pathlib import Path
