@@ -186,7 +186,7 @@ def _by_key(entries: Sequence[Any]) -> dict[str, object]:
 
 def _shown(value: object) -> str:
     """Return a value in a few words; of a value with fields only its type."""
-    if value is None or value == ():
+    if value in (None, (), ""):
         return "none"
     if isinstance(value, tuple):
         return f"({', '.join(map(_shown, value))})"

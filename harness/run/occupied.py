@@ -127,7 +127,7 @@ class OwnQueues:
                 for queue, figures in queries_of(self._topology, broker).figures(agent).queues.items()
                 if queue in self._own or self._subscribers.owns_queue(queue)
             }
-            names = [other.name for other in self._topology.brokers]
+            names = [other.own_name for other in self._topology.brokers]
             consumers = users.consumers(agent, {*self._own, *depths}, names)
             listed = management_of(self._topology).durable_subscriptions
             subscriptions = listed(agent) if listed and self._subscribers.classes else []

@@ -158,7 +158,7 @@ class OtherConsumers:
         self._looked_s[broker] = time.monotonic()
         try:
             with agent_at(self._topology, self._management(broker)) as agent:
-                consumers = users.consumers(agent, self._queues, [other.name for other in self._topology.brokers])
+                consumers = users.consumers(agent, self._queues, [other.own_name for other in self._topology.brokers])
         except ManagementFailed:  # a broker that is down has no consumers; without management there is no list
             return
         nameless = self._nameless[broker]

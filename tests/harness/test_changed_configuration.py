@@ -132,6 +132,13 @@ def test_settings_in_lists_and_objects_are_described_with_both_values() -> None:
     ]
 
 
+def test_a_broker_with_another_name_in_its_configuration_keeps_its_name_in_the_topology() -> None:
+    topology = build("source-and-sink")
+    (changed,) = topologies_after(topology, *restarts("brokers: {sink: {broker_name: renamed}}\n", "sink"))
+    assert [(broker.name, broker.own_name) for broker in changed.brokers] == [("source", "source"), ("sink", "renamed")]
+    assert describe_changes(topology, changed) == ["broker sink: broker_name none → renamed"]
+
+
 def test_restarts_with_overlays_must_wait_for_each_other_in_the_order_of_the_list() -> None:
     topology, cut = build("mesh"), DisconnectClients("broker-3", 15)
     (first,) = restarts("brokers: {all: {memory_percent_of_heap: 33}}\n", "broker-1")

@@ -1,5 +1,6 @@
 """Checks how the management data of Artemis brokers is read, with shortened replies of 2.44.0."""
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -249,6 +250,16 @@ def joined(broker: str, peer: str) -> ArtemisEnd:
 def test_two_members_that_send_and_listen_to_each_other_are_joined() -> None:
     ends = {"broker-1": joined("broker-1", "broker-2"), "broker-2": joined("broker-2", "broker-1")}
     assert missing(ClusterLink(ONE, TWO), ends) == ()
+
+
+def test_a_member_is_known_to_others_by_its_own_name() -> None:
+    first, second = joined("broker-1", "broker-2"), joined("broker-2", "broker-1")
+    renamed = dataclasses.replace(first, own_name="renamed")
+    heard = dataclasses.replace(second, heard_by=frozenset({"renamed"}))
+    assert missing(ClusterLink(ONE, TWO), {"broker-1": renamed, "broker-2": heard}) == ()
+    assert missing(ClusterLink(ONE, TWO), {"broker-1": renamed, "broker-2": second}) == (
+        "broker-1 does not listen for the consumer notifications of broker-2",
+    )
 
 
 def test_a_bridge_one_way_is_half_a_cluster() -> None:

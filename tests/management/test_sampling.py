@@ -168,6 +168,20 @@ def test_a_renamed_link_keeps_its_name_from_the_start_in_the_rows() -> None:
     assert {object.replace("n2-to-n3|n3", "first|n3") for object in before} == after
 
 
+def test_a_broker_with_another_name_in_its_configuration_is_sampled_by_its_name_in_the_topology() -> None:
+    renamed = Broker("n1", broker_name="renamed")
+    link = NetworkConnector(opened_by=renamed, to=N2, duplex=True)
+    names = LinkNames.in_topology(Topology("t", (renamed, N2), (link,), (), CLASSIC))
+    assert names.client_ids == {"n1-to-n2_renamed_outbound": BridgeClient("n1-to-n2", "renamed")}
+    assert names.duplex == {("n1", "n2"): "n1-to-n2"}
+    mbean = next(iter(DUPLEX))
+    shown = {mbean: DUPLEX[mbean] | {"RemoteBrokerName": "renamed"}}
+    values = (WHOLE, HEAP, {"q": QUEUE}, {}, {}, {}, shown, CONNECTIONS)
+    with agent(200, answer(*({"status": 200, "value": value} for value in values))) as (endpoint, _):
+        figures = names.figures(Jolokia(endpoint))
+    assert {bridge.remote_broker for bridge in figures.bridges} == {"n1"}
+
+
 def test_a_sample_has_exactly_the_documented_metrics_and_fits_the_table() -> None:
     with agent(200, ANSWER) as (endpoint, _):
         taken = sample(Jolokia(endpoint), LinkNames({"n1-to-n2_n1_outbound": BridgeClient("one-way", "n4")}, {}))

@@ -155,8 +155,8 @@ def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree
         (
             ArtemisBroker,
             (names.BROKER,),
-            "region standby_of acceptors address_settings addresses persistence ha memory_percent_of_heap"
-            " memory_limit_bytes users jvm",
+            "name broker_name region standby_of acceptors address_settings addresses persistence ha"
+            " memory_percent_of_heap memory_limit_bytes users jvm",
         ),
         (Journal, (names.JOURNAL,), ""),
         (
@@ -180,7 +180,7 @@ def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree
 def test_no_field_of_the_model_is_forgotten(
     model: type, tables: tuple[dict[str, str], ...], rendered_otherwise: str
 ) -> None:
-    given_names = [field for table in tables for field in table] + rendered_otherwise.split()
+    given_names = [field for table in tables for field in table if field != "own_name"] + rendered_otherwise.split()
     assert sorted(given_names) == sorted(field.name for field in dataclasses.fields(model))
 
 

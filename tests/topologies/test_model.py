@@ -48,6 +48,8 @@ def grouped(opened_by: Broker, to: Broker, **settings: int) -> NetworkConnector:
 BREACHES: dict[str, Callable[[], object]] = {
     "no broker": lambda: topology(brokers=()),
     "two brokers of one name": lambda: topology(brokers=(A, Broker("a", region="x"))),
+    "two brokers of one name in their configurations": lambda: topology(brokers=(A, Broker("b", broker_name="a"))),
+    "a name in the configuration with a comma": lambda: Broker("a", broker_name="a,b"),
     "a name with a space": lambda: Broker("my broker"),
     "a name that leaves its folder": lambda: Broker("../etc"),
     "a name that is an option": lambda: Broker("-rf"),

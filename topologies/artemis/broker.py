@@ -170,10 +170,13 @@ class ArtemisBroker(AnyBroker):
     mirror_page_transaction: bool = False
     users: tuple[ArtemisUser, ...] = ()
     jvm: Jvm = field(default_factory=Jvm)
+    broker_name: str = ""  # in its configuration; empty: its name here
 
     def __post_init__(self) -> None:
         super().__post_init__()
         subject = f"broker {self.name!r}"
+        if self.broker_name:
+            require_name(f"{subject}: broker_name", self.broker_name)
         if not self.acceptors:
             raise TopologyInvalid(f"{subject} has no acceptor: add at least one, e.g. core")
         parts = {
@@ -214,6 +217,10 @@ class ArtemisBroker(AnyBroker):
     @property
     def copies_store(self) -> bool:
         return self.ha is not None and self.ha.kind == REPLICATION
+
+    @property
+    def own_name(self) -> str:
+        return self.broker_name or self.name
 
     @property
     def store(self) -> object | None:

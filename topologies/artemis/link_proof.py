@@ -7,7 +7,7 @@ disappear with queues, so only canaries can prove them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.artemis.management import CLUSTER_QUEUE, MIRROR_QUEUE, broker_mbean, members, queue_mbean
@@ -24,18 +24,20 @@ class ArtemisEnd:
 
     broker: str
     sends_to: frozenset[str] = frozenset()  # cluster members, by name, with an active bridge from this broker
-    heard_by: frozenset[str] = frozenset()  # brokers that listen to its notifications
+    heard_by: frozenset[str] = frozenset()  # brokers, by own name, that listen to its notifications
     connected: frozenset[str] = frozenset()  # links with an open AMQP connection
     mirroring: frozenset[str] = frozenset()  # links with an active mirror
     failure: str = ""  # why there is no data
+    own_name: str = ""  # empty: `broker`
 
 
 def end_of(agent: Jolokia) -> ArtemisEnd:
     """Return the broker's data, by one request; a broker that does not answer has a ``failure``."""
     try:
-        return link_end(agent.broker, agent.bulk(end_requests(agent.broker)))
+        end = link_end(agent.broker, agent.bulk(end_requests(agent.calls_itself)))
     except ManagementFailed as error:
         return ArtemisEnd(agent.broker, failure=str(error))
+    return replace(end, own_name=agent.calls_itself)
 
 
 def end_requests(broker: str) -> tuple[Request, ...]:
@@ -80,7 +82,7 @@ def _half_missing(sender: ArtemisEnd, receiver: ArtemisEnd) -> tuple[str, ...]:
     problems = []
     if receiver.broker not in sender.sends_to:
         problems.append(f"{sender.broker} has no bridge to {receiver.broker}")
-    if sender.broker not in receiver.heard_by:
+    if (sender.own_name or sender.broker) not in receiver.heard_by:
         problems.append(f"{sender.broker} does not listen for the consumer notifications of {receiver.broker}")
     return tuple(problems)
 

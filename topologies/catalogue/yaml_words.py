@@ -146,7 +146,6 @@ OF_LINKS: Words = {
     "bidirectional": "write duplex: true",
 }
 OF_BROKERS: Words = {
-    "brokername": "write name",
     "master": "write standby_of on the broker that waits",
     "slave": "write standby_of",
     "backup": "write standby_of",

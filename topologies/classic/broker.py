@@ -10,7 +10,15 @@ from topologies.jvm.settings import Jvm
 from topologies.model.broker import GIB, MIB, AnyBroker
 from topologies.model.explicit_fields import replace_explicitly
 from topologies.model.users import LinkUser
-from topologies.model.validity import TopologyInvalid, choice, number, require_at_least, require_distinct, require_rules
+from topologies.model.validity import (
+    TopologyInvalid,
+    choice,
+    number,
+    require_at_least,
+    require_distinct,
+    require_name,
+    require_rules,
+)
 
 
 @dataclass(frozen=True)
@@ -84,10 +92,13 @@ class Broker(AnyBroker):
     consumer_system_usage_percent: int = number(40, least=1, most=100)
     users: tuple[ClassicUser, ...] = ()
     jvm: Jvm = field(default_factory=Jvm)
+    broker_name: str = ""  # in its configuration; empty: its name here
 
     def __post_init__(self) -> None:
         super().__post_init__()
         subject = f"broker {self.name!r}"
+        if self.broker_name:
+            require_name(f"{subject}: broker_name", self.broker_name)
         if not self.connectors:
             raise TopologyInvalid(f"{subject} has no transport connector: add at least one, e.g. openwire")
         parts = {
@@ -119,6 +130,10 @@ class Broker(AnyBroker):
     def dead_letter_queues(self) -> tuple[str, ...]:
         """These queues also receive expired messages."""
         return tuple(dict.fromkeys(policy.dead_letters.queue for policy in self.policies))
+
+    @property
+    def own_name(self) -> str:
+        return self.broker_name or self.name
 
     @property
     def store(self) -> object | None:

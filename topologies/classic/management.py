@@ -70,7 +70,7 @@ class NetworkSubscription:
 
 @dataclass(frozen=True)
 class LinkEnd:
-    """A broker's data on all links that begin or end there."""
+    """A broker's data on all links that begin or end there. ``broker``: its own name, which bridges to it show."""
 
     broker: str
     bridges: tuple[Bridge, ...] = ()
@@ -80,7 +80,7 @@ class LinkEnd:
 
 
 class BridgeClient(NamedTuple):
-    """The link of a bridge, and the broker that opened it."""
+    """The link of a bridge, and the own name of the broker that opened it."""
 
     link: str
     opened_by: str
@@ -107,10 +107,13 @@ def started_connectors(agent: Jolokia) -> int:
 
 
 def figures_of(agent: Jolokia, bridge_client_ids: Mapping[str, BridgeClient]) -> Figures:
-    """Return the broker's current figures, by one request. Raises ManagementFailed."""
+    """Return the broker's current figures, by one request. Bridges have the brokers' own names.
+
+    Raises ManagementFailed.
+    """
     answers = agent.bulk(figure_requests(agent.calls_itself))
     try:
-        return figures(agent.broker, answers, bridge_client_ids)
+        return figures(agent.calls_itself, answers, bridge_client_ids)
     except (KeyError, TypeError, ValueError) as error:  # an MBean may disappear while it is read
         reason = f"{type(error).__name__}: {error}"
         raise ManagementFailed(
@@ -121,9 +124,9 @@ def figures_of(agent: Jolokia, bridge_client_ids: Mapping[str, BridgeClient]) ->
 def end_of(agent: Jolokia) -> LinkEnd:
     """Return the broker's data on its links, by one request; a broker that does not answer has a ``failure``."""
     try:
-        return link_end(agent.broker, agent.bulk(end_requests(agent.broker)))
+        return link_end(agent.calls_itself, agent.bulk(end_requests(agent.calls_itself)))
     except ManagementFailed as error:
-        return LinkEnd(agent.broker, failure=str(error))
+        return LinkEnd(agent.calls_itself, failure=str(error))
 
 
 def figure_requests(broker: str) -> tuple[Request, ...]:

@@ -6,7 +6,7 @@ queries take link names and the bridges' client ids from the topology.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from topologies.classic import management
 from topologies.classic.management import BROKERS, BridgeClient, broker_mbean, connection_request, of_clients
@@ -24,20 +24,25 @@ class LinkNames:
 
     client_ids: Mapping[str, BridgeClient]  # by client id with which a bridge logs in
     duplex: Mapping[tuple[str, str], str]  # (opener, far end) -> link, if it is the only duplex link between them
+    brokers: Mapping[str, str] = field(default_factory=dict)  # by own name
 
     def figures(self, agent: Jolokia) -> Figures:
-        return management.figures_of(agent, self.client_ids)
+        figures = management.figures_of(agent, self.client_ids)
+        ends = (self.brokers.get(bridge.remote_broker, bridge.remote_broker) for bridge in figures.bridges)
+        bridges = zip(figures.bridges, ends, strict=True)
+        return replace(figures, bridges=tuple(replace(bridge, remote_broker=end) for bridge, end in bridges))
 
     @classmethod
     def in_topology(cls, topology: Topology) -> "LinkNames":
         """Return the names of links. A standby opens and accepts its active's links under the standby's name."""
         links = [link for link in topology.links if isinstance(link, NetworkConnector)]
         ends = Counter((link.opened_by.name, link.to.name) for link in links if link.duplex)
+        own_names = {broker.name: broker.own_name for broker in topology.brokers}
         openers = {link.name: pair_members(topology, link.opened_by.name) for link in links}
         return cls(
             {
-                management.bridge_client_id(link.connector, opener, link.client_id_token): BridgeClient(
-                    link.connector, opener
+                management.bridge_client_id(link.connector, own_names[opener], link.client_id_token): BridgeClient(
+                    link.connector, own_names[opener]
                 )
                 for link in links
                 for opener in openers[link.name]
@@ -49,6 +54,7 @@ class LinkNames:
                 for opener in openers[link.name]
                 for end in pair_members(topology, link.to.name)
             },
+            {own_name: name for name, own_name in own_names.items()},
         )
 
 

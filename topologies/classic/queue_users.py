@@ -33,7 +33,7 @@ def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str])
     client_ids = {
         name: str(answer.value["ClientId"])
         for name, answer in zip(names, answers, strict=True)
-        if answer.status == OK and not _of_link(str(answer.value["ClientId"]), agent.broker, brokers)
+        if answer.status == OK and not _of_link(str(answer.value["ClientId"]), agent.calls_itself, brokers)
     }
     addresses = _addresses(agent, mbean) if client_ids else {}
     found = {

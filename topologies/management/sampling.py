@@ -199,10 +199,19 @@ class Sampler:
 
     def _watch(self, broker: str, share: float) -> None:
         try:
-            agent = self._connect(self._runtime.management(broker), ANSWER_TIMEOUT_S)
+            endpoint = self._runtime.management(broker)
         except ManagementFailed:  # it has no agent
             return
-        self._every_period(lambda: self._sample_broker(agent), share)
+        agent = self._connect(endpoint, ANSWER_TIMEOUT_S)
+
+        def look() -> None:
+            nonlocal agent, endpoint
+            if (renamed := self._runtime.management(broker)) != endpoint:  # by a restart
+                agent.close()
+                endpoint, agent = renamed, self._connect(renamed, ANSWER_TIMEOUT_S)
+            self._sample_broker(agent)
+
+        self._every_period(look, share)
         agent.close()
 
     def _sample_broker(self, agent: Any) -> None:

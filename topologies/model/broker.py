@@ -47,6 +47,11 @@ class AnyBroker:
             require_name(f"{subject}: standby_of", self.standby_of)
 
     @property
+    def own_name(self) -> str:
+        """The name in the broker's configuration, by which other brokers and its MBeans know it."""
+        return self.name
+
+    @property
     def active(self) -> str:
         """The broker that serves while both are up: the active broker's name, or this broker's name."""
         return self.standby_of or self.name

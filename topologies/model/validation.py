@@ -81,6 +81,9 @@ def _brokers(brokers: Brokers) -> Iterator[str]:
         yield "it has no broker; give it at least one"
     for name in _repeated(broker.name for broker in brokers):
         yield f"two brokers are named {name!r}; give each its own name"
+    for own_name in _repeated(broker.own_name for broker in {broker.name: broker for broker in brokers}.values()):
+        names = ", ".join(broker.name for broker in brokers if broker.own_name == own_name)
+        yield f"brokers {names} have the name {own_name!r} in their configurations; give each another broker_name"
 
 
 def _standbys(brokers: Brokers) -> Iterator[str]:

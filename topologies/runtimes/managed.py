@@ -6,6 +6,7 @@ up, its addresses, and the operations that it supports.
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import disk_usage, rmtree
 from typing import Generic
@@ -171,10 +172,10 @@ class ManagedRuntime(Generic[AHandle]):
         return Endpoint(broker, protocol, f"{listed.client_scheme(protocol)}://{self._wishes.bind_host}:{port}")
 
     def management(self, broker: str) -> ManagementEndpoint:
-        self._topology.broker(broker)  # raises KeyError, which lists the brokers
+        own_name = self._topology.broker(broker).own_name  # raises KeyError, which lists the brokers
         if broker not in self._ready.management:
             raise ManagementFailed(f"broker {broker!r} has no management agent")
-        return self._ready.management[broker]
+        return replace(self._ready.management[broker], calls_itself=own_name)  # a restart may change it
 
     @property
     def link_proxies(self) -> LinkProxies | None:

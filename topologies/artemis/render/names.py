@@ -18,10 +18,10 @@ from topologies.model.explicit_fields import Written, explicit_or, write_all
 from topologies.model.site import Site
 from topologies.render.xml import camel_case, every_field_spelled, hyphenated, spelled
 
-BROKER = every_field_spelled(
+BROKER = {"own_name": "name"} | every_field_spelled(
     hyphenated,
     ArtemisBroker,
-    without="region standby_of acceptors address_settings addresses persistence ha jvm"
+    without="name broker_name region standby_of acceptors address_settings addresses persistence ha jvm"
     " memory_percent_of_heap memory_limit_bytes users",
     memory_limit_messages="global-max-messages",
     graceful_shutdown="graceful-shutdown-enabled",
@@ -118,7 +118,7 @@ MIRROR = every_field_spelled(hyphenated, Mirror, without="address_filter propert
 
 
 NEEDED = {
-    ArtemisBroker: ("name",),
+    ArtemisBroker: ("own_name",),
     Acceptor: ("anycast_prefix", "multicast_prefix"),
     AddressSetting: (
         "dead_letter_address",

@@ -20,13 +20,12 @@ from topologies.model.site import Site
 from topologies.render.xml import camel_case, every_field_spelled, spelled
 
 SYSTEM_USAGE = spelled(camel_case, "send_fail_if_no_space send_fail_if_no_space_after_timeout_ms")
-BROKER = every_field_spelled(
+BROKER = {"own_name": "brokerName"} | every_field_spelled(
     camel_case,
     Broker,
     without=" ".join(SYSTEM_USAGE)
-    + " region standby_of connectors policies persistence memory_percent_of_heap memory_limit_bytes store_limit_bytes"
-    " temp_limit_bytes trace_broker_path users jvm",
-    name="brokerName",
+    + " name broker_name region standby_of connectors policies persistence memory_percent_of_heap memory_limit_bytes"
+    " store_limit_bytes temp_limit_bytes trace_broker_path users jvm",
     split_system_usage="splitSystemUsageForProducersConsumers",
     producer_system_usage_percent="producerSystemUsagePortion",
     consumer_system_usage_percent="consumerSystemUsagePortion",
@@ -80,7 +79,7 @@ MULTICAST_DISCOVERY = every_field_spelled(camel_case, MulticastDiscovery, withou
 
 
 NEEDED = {
-    Broker: ("name", "use_jmx", "trace_broker_path"),
+    Broker: ("own_name", "use_jmx", "trace_broker_path"),
     # With the broker's own default, a busy load generator may delay a heartbeat by only one agreed interval.
     TransportConnector: ("name", "published_host", "heartbeat_grace_multiplier"),
     DestinationPolicy: ("max_browse_page_size",),

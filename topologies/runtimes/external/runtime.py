@@ -89,11 +89,11 @@ class ExternalRuntime:
 
     def management(self, broker: str) -> ManagementEndpoint:
         """Return the management address. Raises ManagementFailed if the broker has none."""
-        self._topology.broker(broker)
+        listed = self._topology.broker(broker)
         url, login = self._file.brokers[broker].management, self._credentials.management
         if not url:
             raise ManagementFailed(f"broker {broker!r} has no management address in {self._file.path}")
-        own_name = self._file.brokers[broker].calls_itself
+        own_name = self._file.brokers[broker].calls_itself or listed.own_name
         return ManagementEndpoint(broker, url, login.username, login.password, self._ca_file, own_name)
 
     def credentials(self) -> Credentials:
