@@ -207,6 +207,8 @@ class Scenario:
             raise ValueError(
                 f"scenario: users has {strange[0]}, which is not a ProducerUser or ConsumerUser; leave it out"
             )
+        if twice := [user.__name__ for user in self.users if self.users.count(user) > 1]:
+            raise ValueError(f"scenario: users has {twice[0]} twice; leave one of them out, and set its fixed_count")
         if not {"producer", "consumer"} <= {user.role for user in self.users}:
             raise ValueError("scenario: needs at least one ProducerUser and one ConsumerUser in users=(…)")
         if strange := [name for name in self.answered_by if name not in ANSWERS]:

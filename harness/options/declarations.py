@@ -4,7 +4,7 @@ The following are derived from the declarations:
 
 - Locust's command line and web form, in the order of the fields: `harness.options.arguments`
 - how values are read and which numbers are rejected: `harness.options.run_options`
-- the attributes of user classes that an option sets: `harness.options.user_settings`
+- the attributes of user classes that an option sets: `harness.options.user_classes`
 - the options of ``brokerbench up``
 
 `records.option_roles` declares how comparisons treat each option. ``make docs`` writes the tables of docs/options.md.

@@ -16,12 +16,10 @@ from harness.scenario import SEARCH_AT_MOST_S, WARM_UP_AT_MOST_S, AddClients, Sc
 from records.errors import UserError, about
 from records.loads.client_steps import ClientSteps, parse_client_steps
 from records.loads.rate_search import SearchSettings, is_search, parse_search
-from records.loads.rate_steps import LEAST_PER_S, MOST_PER_S, RateStep, ends_s, parse_steps
+from records.loads.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, ends_s, parse_steps
 from topologies.model.spelling import nearest
 
 MARKS = (",", "@", "..")  # these distinguish steps from a single number
-
-
 RATES = "a number, steps such as 100,200,400@20s, search, or CLASS=NUMBER"
 
 
@@ -53,6 +51,9 @@ def with_load(options: Options, scenario: Scenario, rate: str, clients: str) -> 
         load_s = float(ends_s(steps)[-1])
     elif load_s is None and search:
         load_s = scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
+    if load_s is not None and load_s > MOST_S:
+        given = f"--clients {clients}" if clients else f"--rate {rate}" if rate else f"the load of {scenario.name}"
+        raise UserError(f"{given}: it lasts {load_s:,.0f} s, but a load lasts at most {MOST_S:,} s; shorten its steps")
     warm_up_s = _default_warm_up_s(scenario, steps, messages) if options.warm_up_s is None else options.warm_up_s
     return replace(
         options,
@@ -86,10 +87,10 @@ def _class_rates(text: str, scenario: Scenario) -> Iterator[tuple[str, float]]:
     for part in filter(None, (part.strip() for part in text.split(";"))):
         name, _, number = (piece.strip() for piece in part.partition("="))
         if name not in classes:
-            near = nearest(name, classes) or ";"
+            near = nearest(name, classes)
             raise UserError(
-                f"--rate {part}: scenario {scenario.name} has no producer class {name!r}{near} Write one of "
-                f"{', '.join(classes)}"
+                f"--rate {part}: scenario {scenario.name} has no producer class {name!r}"
+                f"{f'{near} Write' if near else '; write'} one of {', '.join(classes)}"
             )
         if name in found:
             raise UserError(f"--rate {part}: {name} has two rates; write one")

@@ -129,7 +129,7 @@ def group_refusals(scenario: Scenario, options: Options) -> Iterator[Refusal]:
             yield Refusal(
                 f"scenario {scenario.name}",
                 f"{field} names the client group {group!r}, but no user class is in it",
-                f"{near} Write one of {', '.join(used)}".strip("; "),
+                f"{f'{near} Write'.removeprefix('; ') if near else 'write'} one of {', '.join(used)}",
             )
 
 

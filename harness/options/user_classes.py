@@ -78,12 +78,21 @@ def users_of(scenario: Scenario, options: Options) -> RunUsers:
 def with_settings(user: type[BrokerUser], changed: Mapping[str, Setting]) -> type[BrokerUser]:
     """Return a subclass with the same name and these settings.
 
-    It has its own copy of all settings, so later changes of the class or of its bases do not reach the run.
+    It has its own copy of all settings, so later changes of the class or of its bases do not reach the run. Raises
+    UserError if a base or a metaclass of the class allows no subclass.
     """
-    own = {name: getattr(user, name) for name in settings_of(kind_of(user))}
+    own = {name: getattr(user, name) for name in settings_of(kind_of(user))} | {**changed}
     names = {"__module__": user.__module__, "__qualname__": user.__qualname__, "__doc__": user.__doc__}
     metaclass: Any = type(user)
-    made: type[BrokerUser] = metaclass(user.__name__, (user,), {**names, **own, **changed})
+    try:
+        made: type[BrokerUser] = metaclass(user.__name__, (user,), {**names, **own})
+    except Exception as error:  # of user code, or of our own check of `stays`
+        raise UserError(
+            f"{user.__name__}: a run makes its users of a subclass, and {type(error).__name__} was raised when it was "
+            f"made: {error}; change the class, or what its bases do in __init_subclass__"
+        ) from error
+    for name, value in own.items():  # again, as __init_subclass__ of a base may have set them for the subclass
+        type.__setattr__(made, name, value)
     return made
 
 
@@ -219,7 +228,7 @@ def _impossible_transactions(producing: Iterable[type[ProducerUser]]) -> Iterato
         size = user.transaction_size
         subject = f"{user.__name__}: {size} messages per transaction (--transaction-size)"
         if size < 0:
-            yield Refusal(subject, "must be at least 0", "write a number of messages, or 0 for no transactions")
+            yield Refusal(subject, "must be at least 0", "0 means no transactions")
         if size and user.connections == PER_MESSAGE:
             yield Refusal(subject, "each message has a separate connection", "use --connections one or pooled")
         if size > user.in_flight:

@@ -10,6 +10,7 @@ from brokerbench import ConsumerUser, ProducerUser
 from drivers.users.fixed_settings import fix_settings
 from harness.options.run_options import read
 from harness.options.user_classes import settings, users_of, with_settings
+from records.errors import UserError
 from tests.harness.test_options import Consumer, Producer, namespace, scenario
 
 
@@ -57,6 +58,38 @@ def test_a_later_change_of_a_base_does_not_reach_a_run(monkeypatch: pytest.Monke
     made = with_settings(Orders, {})
     monkeypatch.setattr(Paced, "sends_per_second", 60.0)
     assert settings((made,))["Orders"]["sends_per_second"] == 20.0
+
+
+class Sized(ProducerUser):
+    """Its subclasses get a size and a queue of their own."""
+
+    abstract = True
+    made = 0
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        Sized.made += 1
+        cls.body_bytes, cls.destination = 2048, f"queue://orders.{Sized.made}"
+
+
+class SizedOrders(Sized):
+    pass
+
+
+def test_what_a_base_sets_in_its_subclasses_does_not_replace_what_the_options_chose() -> None:
+    made = with_settings(SizedOrders, {"body_bytes": 64})
+    assert (made.body_bytes, made.destination) == (64, SizedOrders.destination)
+
+
+def test_a_class_that_allows_no_subclass_is_refused_with_a_sentence() -> None:
+    class Only(ConsumerUser):
+        def __init_subclass__(cls, **_: Any) -> None:
+            raise TypeError("no more")
+
+    with pytest.raises(
+        UserError, match=r"^Only: a run makes its users of a subclass, and TypeError was raised .* no more; "
+    ):
+        with_settings(Only, {})
 
 
 def test_the_settings_of_a_run_cannot_change() -> None:
