@@ -127,7 +127,7 @@ def _option_row(option: Option, doc: str) -> str:
     ``doc``: a docstring with the placeholder ``{help}``, and a default that is in no field after ``Default:``.
     """
     text, _, default = doc.partition(" Default: ")
-    help_text, _, help_default = option.help.partition(" (default: ")
+    help_text, _, help_default = option.help.replace("%(default)s", "").partition(" (default: ")
     text = text.rstrip(".").replace("{help}", _marked(help_text))
     short = "`-t`, " if option.section == OF_LOCUST else ""
     default = default or help_default.partition(")")[0].replace(SCENARIOS_OWN, "") or _declared_default(option)
