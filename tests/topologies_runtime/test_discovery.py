@@ -51,7 +51,7 @@ def test_a_connector_with_no_attempts_left_is_named_and_can_be_started(tmp_path:
             assert time.monotonic() < until_s
             time.sleep(0.1)
         assert given_up["source-to-sink"].startswith("Reconnect attempts exceeded 3 tries.")
-        (tried,) = attempt_sentences(runtime, topology, began_ns)
+        (tried,) = attempt_sentences(runtime, [topology], began_ns)
         assert tried.count("Connection refused") == 3
         first_wait_s, second_wait_s = map(float, tried.rpartition(": ")[2].split(", "))
         assert first_wait_s >= 0.1
