@@ -23,6 +23,8 @@ MANY = f"name: m\nbrokers: [{', '.join(f'b{n}' for n in range(30_000))}]\n"
 DIGITS = f"name: m\nbrokers: [{{name: a, memory_percent_of_heap: {'9' * 5_000}}}]\n"
 SIXTEENS = f"name: m\nbrokers: [{{name: a, memory_percent_of_heap: 0x{'f' * 5_000}}}]\n"
 DEEP = f"name: {'[' * 3_000}\n"
+DEEP_AFTER_AN_ERROR = f"  name: {{a:{'{' * 700}"
+"""The faster of PyYAML's loaders ends at ``a:{``, which the other one accepts."""
 ALIASES = (
     "name: m\nbrokers:\n- {name: first, policies: &p [&q {pattern: a}"
     + ", *q" * 900
@@ -42,6 +44,7 @@ SECONDS = 2.0  # CPU time: a limit takes effect within one second on an idle mac
         (DIGITS, "(5,003 characters) but it must be a whole number"),
         (SIXTEENS, "but a number has at most 64 bits; write less"),
         (DEEP, "my.yaml:1:56: this is nested more than 50 levels deep; nest it less"),
+        (DEEP_AFTER_AN_ERROR, "my.yaml: it is nested more than 50 levels deep; nest it less"),
         (ALIASES, "the file expands to more than 40,000 values; use fewer entries or fewer aliases (*)"),
         (f"name: m\nbrokers: [{', '.join(f'b{n}' for n in range(201))}]", "it has 201 brokers; write at most 200"),
         (f"name: m\nbrokers: [{'b' * 300}]", "(303 characters) it has 300 characters; use at most 63"),
@@ -55,7 +58,8 @@ SECONDS = 2.0  # CPU time: a limit takes effect within one second on an idle mac
         ),
     ],
     ids=[
-        *("round", "names", "many", "digits", "hexadecimal", "deep", "aliases", "brokers", "name", "host", "topology"),
+        *("round", "names", "many", "digits", "hexadecimal", "deep", "deep after an error", "aliases"),
+        *("brokers", "name", "host", "topology"),
         *("long", "huge", "int"),
     ],
 )

@@ -84,6 +84,8 @@ class Document:
             raise TextInvalid(where, f"{where}: not valid YAML: {reason}") from error
         except yaml.YAMLError as error:
             raise TextInvalid(name, f"{name}: not valid YAML: {' '.join(str(error).split())}") from error
+        except RecursionError:  # `_require_few` ends at what the faster loader takes for an error
+            raise TextInvalid(name, f"{name}: it is nested more than {DEEPEST} levels deep; nest it less") from None
 
     def _require_few(self, text: str) -> None:
         """Reject more values, or deeper values, than a network can need, before any node is composed."""
