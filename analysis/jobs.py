@@ -5,7 +5,7 @@
 A run is a folder or a folder's URI, such as s3a://bucket/run. Results are written to the same place
 (`analysis.stored_run`).
 
-The exit status belongs to the worst verdict (records.figures.summary.EXIT_STATUS), or is 2 if a run could not be
+The exit status belongs to the worst verdict (records.verdicts.EXIT_STATUS), or is 2 if a run could not be
 analysed.
 """
 
@@ -41,13 +41,14 @@ from analysis.spark import session
 from analysis.stored_run import StoredRun, name_of, usable_uri
 from records.analysis_command import SCRATCH, is_uri
 from records.environment import escape_unprintable
-from records.figures.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST, Summary
+from records.figures.summary import Summary
 from records.files import exclusive_lock
 from records.store.digests import digests, list_analysed, read_files, require_listed_events
 from records.store.reader import inspect, parts_of, require_events, require_readable, seal
 from records.store.rundir import RunDirectory
 from records.tables.results import WRITTEN_BY_PARTS
 from records.temporary import temporary_folder
+from records.verdicts import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST
 
 TOPICS: tuple[Topic, ...] = (
     MessagesTopic(),

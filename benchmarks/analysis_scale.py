@@ -23,9 +23,9 @@ from benchmarks.duckdb_answers import TABLES
 from benchmarks.generate_events import add_rate, write_run
 from benchmarks.pairs import HEADER, conditions, measure
 from benchmarks.stopwatch import sampling
-from records.figures.summary import EXIT_STATUS
 from records.store.rundir import RunDirectory
 from records.tables.results import WRITTEN_BY_PARTS, added_up
+from records.verdicts import EXIT_STATUS
 
 LOOK_EVERY_S = 0.1
 FIGURES = {"start-up": "s", "work": "s", "CPU in all": "s", "peak memory": "GiB"}

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from records.figures.summary import EXIT_STATUS
 from records.store.reader import seal
 from records.store.rundir import RunDirectory
+from records.verdicts import EXIT_STATUS
 
 LOCUST = Path(sys.executable).with_name("locust")
 

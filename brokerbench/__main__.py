@@ -3,7 +3,7 @@
 import sys
 from types import TracebackType
 
-STOPPED = 130  # also the status of an interrupted run: see records.figures.summary
+STOPPED = 130  # also the status of an interrupted run: see records.verdicts
 
 
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -412,7 +412,7 @@ def durability(
     from brokerbench.durability.making import make
     from brokerbench.durability.table import DECIDED, table
     from brokerbench.interrupts import signals_interrupt
-    from records.figures.summary import EXIT_STATUS
+    from records.verdicts import EXIT_STATUS
     from topologies.runtimes.processes.disks import why_no_disks
 
     cells = chosen(only)

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from records.figures.summary import EXIT_STATUS
+from records.verdicts import EXIT_STATUS
 from topologies.model.spelling import shortened
 
 ROOMS = ("analysis", "brokerbench", "drivers", "harness", "records", "reports", "scenarios", "topologies")
-UNUSABLE = 2  # the same as for a run that could not be made: see records/figures/summary.py
+UNUSABLE = 2  # the same as for a run that could not be made: see records/verdicts.py
 
 A_RUN = "(Locust makes a run: locust -f scenarios/NAME.py --headless)"
 

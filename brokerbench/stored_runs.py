@@ -11,10 +11,10 @@ from brokerbench.interrupts import run_guarded
 from records.analysis_command import SCRATCH, analysis_command, is_local, is_uri, java_folder, why_no_master
 from records.environment import for_job
 from records.errors import RunUnreadable, RunUnwritable, UserError, explained
-from records.figures.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST
 from records.store.reader import require_begun
 from records.store.rundir import RunDirectory
 from records.temporary import temporary_folder
+from records.verdicts import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST
 from topologies.jvm.java import find_java, spark_environment
 from topologies.runtimes.processes import guard
 

@@ -20,8 +20,8 @@ from drivers.jvm import vm
 from drivers.protocols import Spoken, connectors_of
 from harness.bring_up import bring_up
 from harness.java_parts import find_java_parts
-from records.figures.summary import EXIT_STATUS
 from records.store.rundir import RunDirectory, new_run_id
+from records.verdicts import EXIT_STATUS
 from topologies.catalogue.overlay import apply_overlay
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.impaired_links import with_impairments

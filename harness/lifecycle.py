@@ -52,8 +52,8 @@ from harness.scenario import Scenario
 from records.declared_types import misfit
 from records.environment import escape_unprintable
 from records.errors import UserError, refuse_first
-from records.figures.summary import EXIT_STATUS
 from records.store.writer import Recorder
+from records.verdicts import EXIT_STATUS
 from topologies.model.spelling import shortened
 
 log = logging.getLogger("brokerbench")

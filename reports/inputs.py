@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from records.errors import RunUnreadable
 from records.figures.profiles import JvmProfile, read_profiles
-from records.figures.summary import SUMMARY_VERSION, VERDICTS, Summary
+from records.figures.summary import SUMMARY_VERSION, Summary
 from records.run import RunInfo
 from records.run_json import Misfit, convert_to_type, parse, shown
 from records.store.digests import RESTORE, changed_after_analysis, missing_events
@@ -19,6 +19,7 @@ from records.store.rundir import RunDirectory
 from records.tables.results import RESULT_TABLES, WRITTEN_BY_PARTS, added_up
 from records.tables.row_order import order
 from records.tables.schemas import EVENT_TABLES
+from records.verdicts import VERDICTS
 from reports.parts.numbers import joined
 
 NAMED_AT_MOST = 3  # files

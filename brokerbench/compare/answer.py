@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from records.figures.summary import EXIT_STATUS
 from records.store.rundir import RunDirectory
+from records.verdicts import EXIT_STATUS
 from reports.comparison.build import ComparisonInput
 from reports.comparison.comparison import Comparison
 from reports.comparison.confounders import confounder_lines

@@ -26,7 +26,7 @@ from brokerbench.compare.session import (
 )
 from brokerbench.interrupts import signals_interrupt
 from brokerbench.locustfiles import locustfile_of
-from records.figures.summary import EXIT_STATUS
+from records.verdicts import EXIT_STATUS
 from reports.comparison.arms import primary_by_scenario
 from reports.comparison.metrics import METRICS, PRIMARY
 from reports.comparison.statistics import can_be_judged

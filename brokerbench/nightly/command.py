@@ -15,7 +15,7 @@ from brokerbench.interrupts import signals_interrupt
 from brokerbench.nightly.making import OWN_NIGHT, begin, make_cells, require_own, sessions
 from brokerbench.nightly.plan import NightlyPlan
 from records.errors import RunUnwritable
-from records.figures.summary import EXIT_STATUS
+from records.verdicts import EXIT_STATUS
 from reports.nightly import history
 from reports.nightly.build import NightFiles, write
 from reports.nightly.judging import Night, NightlyCell, answer, night

@@ -40,12 +40,12 @@ from harness.run.record import RunRecord
 from harness.run.snapshot import FaultState, Snapshot
 from harness.runner_calls import cut_short_by
 from records.errors import RunUnwritable, UserError
-from records.figures.summary import EXIT_STATUS
 from records.run import CONSUMER, PRODUCER, RunInfo
 from records.store.rundir import RunDirectory, new_run_id
 from records.store.seal import seal_run_again
 from records.store.writer import Recorder
 from records.units import MS_PER_S, NS_PER_S
+from records.verdicts import EXIT_STATUS
 from topologies.management.contract import management_of
 from topologies.management.links import LinksNotProven
 from topologies.model.management import ManagementFailed

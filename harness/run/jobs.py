@@ -16,11 +16,11 @@ from pathlib import Path
 from records.analysis_command import SCRATCH, analysis_command, is_local, java_folder
 from records.environment import for_job
 from records.errors import RunUnreadable, RunUnwritable, UserError, about, explained
-from records.figures.summary import EXIT_STATUS
 from records.files import remove_file
 from records.store.run_store import CHECK, STORE, StoreAddress, store_command
 from records.store.rundir import RunDirectory
 from records.temporary import temporary_folder
+from records.verdicts import EXIT_STATUS
 from topologies.jvm import java
 from topologies.runtimes.processes import guard
 
@@ -31,7 +31,7 @@ JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
 
 def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], None]) -> int:
-    """Analyse a run, and return the verdict's exit status (`records.figures.summary.EXIT_STATUS`). Raises UserError."""
+    """Analyse a run, and return the verdict's exit status (`records.verdicts.EXIT_STATUS`). Raises UserError."""
     with about("analysis: "), _writing(run):
         environment = for_job(os.environ, local=is_local(master))
         environment |= java.spark_environment(java.find_java(), java_folder(run.path))

@@ -8,7 +8,7 @@ against this limit is significant after Holm's correction over all tests of the 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from records.figures.summary import EXIT_STATUS
+from records.verdicts import EXIT_STATUS
 from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison, count_missed_rate
 from reports.comparison.runs import AnalysedRun

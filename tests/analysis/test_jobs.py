@@ -16,7 +16,7 @@ from analysis.jobs import analyse, main
 from analysis.latency.timing import FIGURES
 from records.errors import RunUnreadable, RunUnwritable
 from records.figures.checks import Check
-from records.figures.summary import EXIT_STATUS, Summary
+from records.figures.summary import Summary
 from records.files import exclusive_lock
 from records.run import Phases
 from records.run_json import convert_to_type
@@ -27,6 +27,7 @@ from records.store.writer import Recorder
 from records.tables.connection_events import ConnectionEvent
 from records.tables.results import RESULT_TABLES
 from records.tables.schemas import UNKNOWN
+from records.verdicts import EXIT_STATUS
 from tests.analysis.runs import INFO, LOAD_NS, MS, S, due_of, healthy, make, quietly, receive, send
 from tests.support.event_rows import foreign_row
 

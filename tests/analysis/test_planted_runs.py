@@ -20,11 +20,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analysis.jobs import main
-from records.figures.summary import EXIT_STATUS
 from records.run import ProcessInfo
 from records.store.reader import seal
 from records.store.rundir import RunDirectory
 from records.tables.schemas import SAMPLES
+from records.verdicts import EXIT_STATUS
 from reports.build import write_report
 from tests.support.locust_run import make_run
 from tests.support.recorded import record_instead

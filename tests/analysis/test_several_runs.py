@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analysis import jobs
-from records.figures.summary import EXIT_STATUS
+from records.verdicts import EXIT_STATUS
 
 
 def test_of_several_runs_each_verdict_stands_below_the_name_of_its_run(

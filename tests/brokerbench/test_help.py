@@ -35,6 +35,13 @@ def call(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
+def test_the_help_imports_nothing_that_takes_long() -> None:
+    heavy = "{'gevent', 'locust', 'numpy', 'pyarrow', 'yaml'}"
+    code = f"import sys; import brokerbench.cli; print(sorted({heavy} & set(sys.modules)))"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
+
+
 def test_the_help_lists_each_command_by_a_whole_sentence() -> None:
     shown = CliRunner().invoke(main, ["--help"]).output
     listed = dict(re.findall(r"^  (\w+)  +(\S.*)$", shown.partition("Commands:")[2], re.M))

@@ -11,9 +11,9 @@ import pytest
 from brokerbench import stored_runs
 from harness.run import jobs
 from records.errors import RunUnwritable, UserError
-from records.figures.summary import EXIT_STATUS
 from records.run import RunInfo
 from records.store.rundir import RunDirectory
+from records.verdicts import EXIT_STATUS
 
 WRITES_A_VERDICT = """
 import json, pathlib, sys

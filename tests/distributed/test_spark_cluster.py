@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from pyarrow import fs
 
-from records.figures.summary import CANNOT_ANALYSE
 from records.store.digests import changed_after_analysis
 from records.store.rundir import RunDirectory
 from records.tables.results import RESULT_TABLES
+from records.verdicts import CANNOT_ANALYSE
 from tests.analysis.runs import healthy, make
 from tests.support.locust_run import REPOSITORY, nothing_left
 from tests.support.s3_server import BUCKET, s3_server, write_spark_defaults

@@ -2,7 +2,7 @@
 
 import re
 
-from records.figures.summary import EXIT_STATUS, VERDICTS
+from records.verdicts import EXIT_STATUS, VERDICTS
 from tests.house.tree import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
