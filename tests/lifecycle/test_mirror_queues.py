@@ -72,7 +72,7 @@ def test_new_queues_cross_by_their_flag(repeated: bool, tmp_path: Path) -> None:
     assert nothing_left(runs)
 
 
-@pytest.mark.parametrize("repeated", [True, False])
+@pytest.mark.parametrize("repeated", [pytest.param(True, marks=pytest.mark.nightly), False])
 def test_a_removed_queue_is_removed_at_the_target_by_its_flag(repeated: bool, tmp_path: Path) -> None:
     """The source removes the queue once its clients have left, and the report lists the queues once more."""
     runs, overlay = tmp_path / "runs", tmp_path / "auto-delete.yaml"
