@@ -23,6 +23,7 @@ from topologies.jvm.distribution import DistributionUnavailable, PinnedArtifact,
 from topologies.jvm.java import NoJava, find_java
 from topologies.model.launch import LOOPBACK
 from topologies.pinned import PINNED, pinned
+from topologies.runtimes.choice import cores_here
 from topologies.runtimes.containers.guard import connection_to
 from topologies.runtimes.processes.cpu_groups import dead_groups, why_no_quota_here
 from topologies.runtimes.processes.disks import dead_loops, why_no_disks_here
@@ -59,7 +60,7 @@ def gather(runs: Path) -> Facts:
         names_problem=why_no_names(),
         temporary_files_problem=why_no_temporary_files(),
         memory_available_bytes=psutil.virtual_memory().available,
-        cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else os.cpu_count() or 1,
+        cores=cores_here(),
         load_1_min=os.getloadavg()[0],
         priority_refused=why_refused(),
         disks_refused=why_no_disks_here(),

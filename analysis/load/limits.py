@@ -76,7 +76,7 @@ class ResourceUse:
     grown: Mapping[tuple[str, str], int]
     busiest: float = 0.0
     demands: tuple[tuple[float, float], ...] = ()
-    throttled: Mapping[str, "ThrottledBroker"] = field(default_factory=dict)
+    throttled: Mapping[str, ThrottledBroker] = field(default_factory=dict)
 
     @property
     def ours(self) -> float:

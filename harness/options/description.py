@@ -131,9 +131,9 @@ def _limited_on_purpose(scenario: Scenario, options: Options, is_unserved: bool)
 class _Changes(NamedTuple):
     """What restarts with another configuration add to the facts of a run."""
 
-    options: dict[str, str] = {}  # noqa: RUF012 - never changed
-    files: dict[str, str] = {}  # noqa: RUF012
-    warnings: tuple[str, ...] = ()
+    options: dict[str, str]
+    files: dict[str, str]
+    warnings: tuple[str, ...]
 
 
 def _after_restarts(
@@ -142,7 +142,7 @@ def _after_restarts(
     """Return the settings that restarts change, the overlays' text, and warnings about the topology after them."""
     changes = changes_of(faults, topology)
     if not changes:
-        return _Changes()
+        return _Changes({}, {}, ())
     changing = [fault for fault in faults if isinstance(fault, RestartInTurn) and fault.overlay and fault.changed]
     texts = {f"overlay/{f.overlay.path.name} (restart)": f.overlay.text for f in changing if f.overlay}
     last = changing[-1].changed

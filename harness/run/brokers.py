@@ -81,7 +81,7 @@ class BrokerEnvironment:
         ``sent_to``: the destinations that producers send to. ``copied``: whether brokers copy messages to several
         destinations. ``own_clients``: identifies the clients of the run.
         """
-        self.topology = topology = options.built_topology
+        topology = options.built_topology
         self._topologies = [topology]  # at the start, then after each restart that changed settings
         self.runtime: Runtime
         self.connectors: Mapping[str, ClientConnector]
@@ -117,9 +117,13 @@ class BrokerEnvironment:
         self._others = OtherConsumers(topology, self.runtime.management, *queues)
         self.probe = RuntimeProbe(self.runtime, topology, self.connectors)
 
+    @property
+    def topology(self) -> Topology:
+        """The topology with the settings that restarts have changed so far."""
+        return self._topologies[-1]
+
     def _follow(self, topology: Topology) -> None:
         """Use a topology with settings that the restart of a broker changes."""
-        self.topology = topology
         self._topologies.append(topology)
         self.probe.follow(topology)
 

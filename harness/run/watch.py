@@ -5,9 +5,9 @@ it cannot browse, they are browsed through management or with another protocol.
 """
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from drivers.client.contract import ClientConnector
 from drivers.contract import Browsed, DriverError
@@ -22,6 +22,8 @@ from topologies.model.management import DurableSubscription, ManagementFailed
 from topologies.model.topology import ProductManagement, Topology
 from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime
+
+Answer = TypeVar("Answer")
 
 
 @runtime_checkable
@@ -62,22 +64,34 @@ class OtherProtocolBrowser:
         return self._connector.browse(there, credentials, queue, timeout_s=timeout_s)
 
 
+def _ask(
+    runtime: Managed,
+    management: ProductManagement[Any],
+    broker: str,
+    timeout_s: float,
+    query: Callable[[Any, str], Answer],
+    queue: str,
+) -> Answer:
+    """Query the broker's management about a queue. Raises DriverError, as browsing by a protocol does."""
+    try:
+        with closing(management.connect(runtime.management(broker), timeout_s)) as agent:
+            return query(agent, queue)
+    except ManagementFailed as error:
+        raise DriverError(str(error)) from error
+
+
 class QualifyingBrowser:
     """Browses with the clients' protocol, by the names that management reports for a queue."""
 
     def __init__(self, runtime: Managed, management: ProductManagement[Any], connector: BrowsingConnector) -> None:
         """``management``: of a product whose clients browse a queue by another name than its own."""
         assert management.browse_names is not None, "this product's clients browse a queue by its own name"
-        self._runtime, self._connect, self._names = runtime, management.connect, management.browse_names
+        self._runtime, self._management, self._names = runtime, management, management.browse_names
         self._connector = connector
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         """Browse a queue; [] if the broker has no such queue."""
-        try:
-            with closing(self._connect(self._runtime.management(endpoint.broker), timeout_s)) as agent:
-                names = self._names(agent, queue)
-        except ManagementFailed as error:
-            raise DriverError(str(error)) from error
+        names = _ask(self._runtime, self._management, endpoint.broker, timeout_s, self._names, queue)
         return [
             message
             for name in names
@@ -91,14 +105,10 @@ class ManagementBrowser:
     def __init__(self, runtime: Managed, management: ProductManagement[Any]) -> None:
         """``management``: of a product whose management returns the messages on a queue."""
         assert management.browse is not None, "this product is browsed by a protocol"
-        self._runtime, self._connect, self._browse = runtime, management.connect, management.browse
+        self._runtime, self._management, self._browse = runtime, management, management.browse
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
-        try:
-            with closing(self._connect(self._runtime.management(endpoint.broker), timeout_s)) as agent:
-                lying = self._browse(agent, queue)
-        except ManagementFailed as error:
-            raise DriverError(str(error)) from error
+        lying = _ask(self._runtime, self._management, endpoint.broker, timeout_s, self._browse, queue)
         now_ms = time.time_ns() // NS_PER_MS
         return [
             Browsed(message.body, (now_ms - message.sent_ms) * NS_PER_MS if message.sent_ms else None)

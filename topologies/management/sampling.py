@@ -275,6 +275,6 @@ def _link_of(broker: str, bridge: Bridge, duplex: Mapping[tuple[str, str], str])
 
 def renamed_links(at_start: Topology, now: Topology) -> dict[str, str]:
     """Return the names at the start by the current names, of links that a restart has renamed. Pure."""
-    pairs = [(old, new) for old, new in zip(at_start.links, now.links, strict=True)]
+    pairs = [*zip(at_start.links, now.links, strict=True)]
     names = {new.connector: old.connector for old, new in pairs} | {new.name: old.name for old, new in pairs}
     return {new: old for new, old in names.items() if new != old}

@@ -19,6 +19,7 @@ import psutil
 from records.errors import UserError
 from topologies.management.control_groups import PROC, CpuHierarchy, current_hierarchy, group_of
 from topologies.runtimes.capabilities import Capability, why_not
+from topologies.runtimes.processes.guard import make_group
 
 LEAST_CPUS = 0.01
 """The kernel's least quota, 1 ms per 100 ms, which is also Docker's."""
@@ -59,9 +60,7 @@ class CpuQuota:
         """Make a group and remove it. Raises UserError."""
         group = self.new_group()
         try:
-            group.folder.mkdir()
-            for name, text in group.settings.items():
-                (group.folder / name).write_text(text, encoding="ascii")
+            make_group(group.folder, group.settings)
         except PermissionError as error:
             rule = f"making control groups in {self.parent} requires root"
             raise UserError(f"{rule} ({error.strerror}); run as root, {NEXT_STEP}") from error

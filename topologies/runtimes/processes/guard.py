@@ -91,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
         if options.group:
-            _make_group(options.group, options.set)
+            make_group(options.group, dict(setting.split("=", 1) for setting in options.set))
         child = _start(options.command, prctl, options.group)
     except (OSError, subprocess.SubprocessError) as error:
         _remove_group(options.group)
@@ -147,10 +147,10 @@ def _prctl() -> Callable[[int, int], None]:
     return prctl
 
 
-def _make_group(group: Path, settings: Sequence[str]) -> None:
+def make_group(group: Path, settings: Mapping[str, str]) -> None:
+    """Make a control group. ``settings``: the texts of its files. Raises OSError."""
     group.mkdir()
-    for setting in settings:
-        name, _, text = setting.partition("=")
+    for name, text in settings.items():
         (group / name).write_text(text, encoding="ascii")
 
 
