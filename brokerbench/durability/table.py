@@ -129,7 +129,7 @@ def most_losses(rounds: int) -> float:
 
 HEADINGS = (
     *("product", "version", "topology", "journal", "fault", "messages at risk", "lost", "rounds with losses"),
-    *("oldest lost was confirmed before", "holes", "left on another broker", "start took", "did not start"),
+    *("age of oldest lost message", "holes", "left on another broker", "time to start", "did not start"),
 )
 
 
