@@ -72,6 +72,13 @@ def explained(error: Exception) -> tuple[str, str]:
     return error.strerror or str(error), _NEXT_STEPS.get(error.errno or 0, "check its disk and run again")
 
 
+def innermost_reason(error: BaseException) -> str:
+    """Return the reason of an error that libraries have wrapped in their own, such as ``Connection refused``."""
+    while inner := error.__cause__ or error.__context__:
+        error = inner
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
 def has_password(address: str) -> bool:
     """Whether an address has the form SCHEME://USER:PASSWORD@HOST. Passwords may contain slashes, as secret keys do."""
     rest = address.partition("://")[2]

@@ -2,7 +2,7 @@
 
 TIER is ``test``, ``rest``, ``all`` or ``nightly``: see `tests.support.tiers.is_of`. Tests that neither start brokers
 nor measure run first, on all cores (pytest-xdist). The others follow, one after the other. A test that fails runs once
-more (pytest-rerunfailures); if it then passes, pytest's summary lists it as rerun.
+more (pytest-rerunfailures); if it then passes, pytest's summary lists it as rerun, with its first failure.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from tests.support.tiers import TIERS
 
 DURATIONS = Path(__file__).parent / "support" / "nightly_durations.json"
 INTERRUPTED, NOTHING_TO_RUN = 2, 5  # pytest's exit statuses
-ALWAYS = ("-v", "-raR", "--durations=30", "--reruns=1", "--rerun-except=from pytest-timeout")
+ALWAYS = ("-v", "-raR", "--durations=30", "--reruns=1", "--rerun-show-tracebacks", "--rerun-except=from pytest-timeout")
 PARALLEL = ("-m", "not serial", "--numprocesses=logical", "--dist=loadfile", "--no-loadscope-reorder")
 """The tests of a file stay in one process, so tests that share a Spark session start at most one per process.
 

@@ -31,7 +31,7 @@ from harness.live.history import Moment
 from harness.live.metrics import COUNTER, METRICS, LiveMetric
 from harness.live.otlp_address import HEADERS, interval_ms
 from harness.run.snapshot import Snapshot
-from records.errors import UserError
+from records.errors import UserError, innermost_reason
 from records.units import MS_PER_S, NS_PER_S
 
 log = logging.getLogger("brokerbench")
@@ -61,7 +61,7 @@ class WatchedSession(requests.Session):
         try:
             response = super().send(request, **options)
         except Exception as error:
-            self._note(_reason(error))
+            self._note(innermost_reason(error))
             raise
         # A redirect counts as a failure, as it is not followed: it could lead credentials to another host.
         self._note(
@@ -74,13 +74,6 @@ class WatchedSession(requests.Session):
         if trouble and self._failed:
             self._failed(trouble)
             self._failed = None
-
-
-def _reason(error: BaseException) -> str:
-    """Return the innermost reason of a failed request, such as ``Connection refused``."""
-    while inner := error.__cause__ or error.__context__:
-        error = inner
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def require_collector(address: str) -> bool:

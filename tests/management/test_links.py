@@ -152,7 +152,7 @@ class UnreachableRuntime:
 def test_the_error_names_each_link_what_its_ends_show_and_what_they_log(tmp_path: Path) -> None:
     with pytest.raises(LinksNotProven) as failed:
         prove_links(UnreachableRuntime(tmp_path), Topology("t", (A, B), (ONE_WAY,), (), CLASSIC), timeout_s=0)
-    reached = "http://127.0.0.1:1/jolokia/ cannot be reached (ConnectionError)"
+    reached = "http://127.0.0.1:1/jolokia/ cannot be reached (Connection refused)"
     lines = str(failed.value).splitlines()
     assert lines[0] == "1 of the links did not come up within 0 s; see the brokers' logs, or allow more time"
     assert lines[1].startswith("link 'ab' from a to b: broker 'a', MBean org.apache.activemq:type=Broker,brokerName=a,")

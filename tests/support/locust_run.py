@@ -23,15 +23,19 @@ TIMEOUT_S = 240
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The result of a finished `locust` process: exit status, output, and the folder of its (only) run."""
+    """The result of a finished `locust` process: exit status, output, and the folder of its (only) run.
+
+    ``earlier``: what was in ``runs`` before, such as the run of a test that failed and is tried again.
+    """
 
     status: int
     output: str
     runs: Path
+    earlier: frozenset[Path] = frozenset()
 
     @property
     def run(self) -> Path:
-        folders = sorted(self.runs.iterdir()) if self.runs.exists() else []
+        folders = sorted(_entries(self.runs) - self.earlier)
         assert len(folders) == 1, f"{len(folders)} run folders\n{self.output}"
         return folders[0]
 
@@ -69,7 +73,7 @@ class LocustRun:
         headless: bool = True,
         wrapper: Sequence[str] = (),
     ) -> None:
-        self.runs = runs
+        self.runs, self._earlier = runs, _entries(runs)
         self._log = runs.with_name(f"{runs.name}.log")
         self._output = self._log.open("w", encoding="utf-8")
         named = {"--runtime", "--image", "memory"} & {*arguments}
@@ -108,7 +112,11 @@ class LocustRun:
             self.process.kill()
             raise AssertionError(f"still running after {timeout_s} s:\n{self.output}") from None
         self._output.close()
-        return RunOutcome(status, self.output, self.runs)
+        return RunOutcome(status, self.output, self.runs, self._earlier)
+
+
+def _entries(folder: Path) -> frozenset[Path]:
+    return frozenset(folder.iterdir()) if folder.exists() else frozenset()
 
 
 def as_a_user_has_it() -> dict[str, str]:

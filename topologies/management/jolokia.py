@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import requests
 
+from records.errors import innermost_reason
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.management import ManagementFailed
 from topologies.model.trust import explain_untrusted
@@ -110,6 +111,7 @@ class Jolokia:
         answers = self._post(list(requests_), about)
         if _origin_is_rejected(answers) and self._origin_on_loopback:
             self._session.headers["Origin"] = self._origin_on_loopback
+            self._session.close()  # Jetty closes the connection of a request that the console rejected without reading
             answers = self._post(list(requests_), about)
         if _origin_is_rejected(answers):
             raise self._failed(about, ORIGIN_HELP.format(self._url, self._session.headers["Origin"]))
@@ -153,7 +155,7 @@ class Jolokia:
             raise self._failed(about, f"no answer within {self._timeout_s:g} s") from None
         except requests.RequestException as error:
             doubt = explain_untrusted(error)
-            why = f": {doubt}" if doubt else f" cannot be reached ({type(error).__name__})"
+            why = f": {doubt}" if doubt else f" cannot be reached ({innermost_reason(error)})"
             raise self._failed(about, f"{self._url}{why}") from None
         if response.status_code in (requests.codes.unauthorized, requests.codes.forbidden):
             raise self._failed(about, f"{self._url} rejects the user name or password of the run")

@@ -16,6 +16,7 @@ import requests
 from docker.errors import APIError, DockerException
 from testcontainers.core.docker_client import get_docker_host
 
+from records.errors import innermost_reason
 from topologies.runtimes.containers.guard import connection_to
 from topologies.runtimes.contract import RuntimeFailed
 
@@ -114,13 +115,7 @@ def explain_failure(error: Exception, host: str = "") -> str:
 
 def reason(error: BaseException) -> str:
     """Return the engine's message, or the innermost cause of a failed connection, on one line."""
-    if isinstance(error, APIError):
-        text = str(error.explanation or error)
-    else:
-        inner = error
-        while (deeper := inner.__cause__ or inner.__context__) is not None:
-            inner = deeper
-        text = getattr(inner, "strerror", None) or str(inner) or type(inner).__name__
+    text = str(error.explanation or error) if isinstance(error, APIError) else innermost_reason(error)
     return " ".join(text.split()).rstrip(".")
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import requests
 
+from records.errors import innermost_reason
 from topologies.model.impairment import Impairment
 from topologies.model.launch import LOOPBACK
 from topologies.runtimes.contract import RuntimeFailed
@@ -117,7 +118,7 @@ class Api:
             response = self._session.request(method, f"{self._url}{path}", json=body, timeout=TIMEOUT_S)
         except requests.RequestException as error:
             raise ToxiproxyUnavailable(
-                f"Toxiproxy does not answer on {self._url} ({type(error).__name__}): see its log"
+                f"Toxiproxy does not answer on {self._url} ({innermost_reason(error)}): see its log"
             ) from None
         if not response.ok:
             raise ToxiproxyUnavailable(
