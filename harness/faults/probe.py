@@ -106,6 +106,10 @@ class RuntimeProbe:
     def link_is_up(self, link: str) -> bool:
         return self._none_in_doubt(unproven, [self._link(link)])
 
+    def links_are_up(self) -> bool:
+        """Whether all links are up."""
+        return self._none_in_doubt(unproven, self._topology.links)
+
     def store_percent(self, broker: str) -> int | None:
         limit = management_of(self._topology).store_limit
         if limit is None:

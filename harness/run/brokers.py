@@ -233,6 +233,15 @@ class BrokerEnvironment:
             for broker in dead
         ]
 
+    def are_all_linked(self) -> bool:
+        """Whether all brokers run and all links are up. False if a broker at an end of a link does not answer.
+
+        Also False for brokers that are not the run's own: they may have links that the topology lacks.
+        """
+        if not can(self.runtime.name, Capability.OWNS_BROKERS):
+            return False
+        return all(self.runtime.alive(broker.name) for broker in self.topology.brokers) and self.probe.links_are_up()
+
     def latest(self) -> Mapping[Series, CounterReadings]:
         """Return the latest samples of the brokers. Sends no request."""
         return self._watch.latest()

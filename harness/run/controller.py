@@ -196,7 +196,8 @@ class RunController:
         self.brokers.list_mirrored_queues("at the end of the load")
         parts = (self.load_generators, self.brokers, self.run_record)
         limits = self._drain_limits()
-        if not wait_until_still(*parts, limits, self._is_abandoned):
+        users = sum(user.count for user in self.info.users)
+        if not wait_until_still(*parts, limits, self._is_abandoned, users):
             return
         self.run_record.phases(drain_ended_ns=time.perf_counter_ns())
         self.run_record.ended("drain")
@@ -209,7 +210,8 @@ class RunController:
         return DrainLimits(
             self.plan.options.drain_s,
             empty_for_s=STUCK_AFTER_S if self._hidden_backlog() else EMPTY_FOR_S,
-            stuck_after_s=max(STUCK_AFTER_A_FAULT_S if taken_down else STUCK_AFTER_S, TIMES_OF_WORK * work_s),
+            stuck_after_s=max(STUCK_AFTER_S, TIMES_OF_WORK * work_s),
+            reconnecting_s=STUCK_AFTER_A_FAULT_S if taken_down else 0.0,
         )
 
     def _hidden_backlog(self) -> list[str]:

@@ -25,7 +25,8 @@ STUCK_AFTER_S = 5.0
 TIMES_OF_WORK = 5
 """Queues can stay unchanged for this many times the consumers' mean work time."""
 STUCK_AFTER_A_FAULT_S = 35.0
-"""The same after a fault that takes brokers down: a bridge may need up to 30 s to reconnect to a restarted broker."""
+"""The same after a fault that takes brokers down, while a link is down or a client is disconnected: a bridge or a
+client may need up to 30 s to reconnect to a restarted broker."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +35,31 @@ class DrainLimits:
 
     ``timeout_s``: the maximum. If nothing moves at that time, the wait goes on until the messages count as stuck.
     ``empty_for_s``: the time for which queues must stay empty. ``stuck_after_s``: the time for which other queues must
-    stay unchanged.
+    stay unchanged. ``reconnecting_s``: the same while the network is not whole; 0 if that makes no difference.
     """
 
     timeout_s: float
     empty_for_s: float = EMPTY_FOR_S
     stuck_after_s: float = STUCK_AFTER_S
+    reconnecting_s: float = 0.0
+
+    @property
+    def stuck_for_certain_s(self) -> float:
+        return max(self.stuck_after_s, self.reconnecting_s)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """The state at one moment. ``unsettled``: sends without an outcome; ``waiting``: messages on all queues or None."""
+    """The state at one moment. ``unsettled``: sends without an outcome; ``waiting``: messages on all queues or None.
+
+    ``whole``: whether all links are up and all clients are connected, as far as the limits depend on that.
+    """
 
     at_s: float
     unsettled: int
     received: int
     waiting: int | None
+    whole: bool = False
 
     @property
     def empty(self) -> bool:
@@ -61,13 +71,16 @@ def decide(observations: Sequence[Observation], limits: DrainLimits) -> str:
     last = observations[-1]
     if last.empty and _unchanged_for_s(observations) >= limits.empty_for_s:
         return "drained"
-    if not last.empty and _unchanged_for_s(observations) >= limits.stuck_after_s:
+    unchanged_s = _unchanged_for_s(observations)
+    if not last.empty and unchanged_s >= limits.stuck_for_certain_s:
+        return "stuck"
+    if not last.empty and min(unchanged_s, _whole_for_s(observations)) >= limits.stuck_after_s:
         return "stuck"
     passed_s = last.at_s - observations[0].at_s
     if passed_s < limits.timeout_s:
         return "wait"
     seems_stuck = not last.empty and _unchanged_for_s(observations) >= STUCK_AFTER_S
-    return "wait" if seems_stuck and passed_s < limits.timeout_s + limits.stuck_after_s else "timeout"
+    return "wait" if seems_stuck and passed_s < limits.timeout_s + limits.stuck_for_certain_s else "timeout"
 
 
 def _unchanged_for_s(observations: Sequence[Observation]) -> float:
@@ -80,6 +93,12 @@ def _unchanged_for_s(observations: Sequence[Observation]) -> float:
             break
         since_s, waiting = earlier.at_s, earlier.waiting if waiting is None else waiting
     return last.at_s - since_s
+
+
+def _whole_for_s(observations: Sequence[Observation]) -> float:
+    """Return for how long the network has been whole; 0 if it is not."""
+    broken_at = next((number for number in range(len(observations), 0, -1) if not observations[number - 1].whole), 0)
+    return observations[-1].at_s - observations[broken_at].at_s if broken_at < len(observations) else 0.0
 
 
 def still_for_s(observations: Sequence[Observation]) -> float:
@@ -103,11 +122,16 @@ def wait_until_still(
     run_record: RunRecord,
     limits: DrainLimits,
     given_up: Callable[[], bool],
+    users: int = 0,
 ) -> bool:
-    """Wait for the end of the drain, and record unknown facts. Return False if the run was abandoned."""
+    """Wait for the end of the drain, and record unknown facts. Return False if the run was abandoned.
+
+    ``users``: the number of users that are connected if the network is whole.
+    """
     seen: list[Observation] = []
     while not given_up():
-        seen.append(_observe(load_generators, brokers))
+        whole = limits.reconnecting_s > 0 and _is_whole(load_generators, brokers, users)
+        seen.append(_observe(load_generators, brokers, whole))
         decision = decide(seen, limits)
         if decision != "wait":
             if decision != "drained":
@@ -117,9 +141,16 @@ def wait_until_still(
     return False
 
 
-def _observe(load_generators: LoadGenerators, brokers: BrokerEnvironment) -> Observation:
+def _is_whole(load_generators: LoadGenerators, brokers: BrokerEnvironment, users: int) -> bool:
+    """Whether all clients are connected, all brokers run and all links are up."""
+    losses = load_generators.tally().losses
+    all_back = all(loss.back_ns is not None for loss in list(losses.by_client.values()))
+    return all_back and losses.connected >= users and brokers.are_all_linked()
+
+
+def _observe(load_generators: LoadGenerators, brokers: BrokerEnvironment, whole: bool) -> Observation:
     tally = load_generators.tally()
-    return Observation(time.monotonic(), tally.sent - tally.settled, tally.received, brokers.waiting())
+    return Observation(time.monotonic(), tally.sent - tally.settled, tally.received, brokers.waiting(), whole)
 
 
 def _put_down(run_record: RunRecord, decision: str, observations: Sequence[Observation], limits: DrainLimits) -> None:
@@ -144,7 +175,7 @@ def timeout_text(observations: Sequence[Observation], limits: DrainLimits) -> st
     if still_s >= min(STUCK_AFTER_S, last.at_s - begin.at_s) > 0:
         return (
             f"{ended} while nothing had moved for {still_s:.3g} s ({remaining}), but messages count as stuck only "
-            f"after {limits.stuck_after_s:g} s"
+            f"after {limits.stuck_for_certain_s:g} s"
         )
     if last.at_s == begin.at_s:
         return f"{ended} before it was known whether messages still moved ({remaining})"

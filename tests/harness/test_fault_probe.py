@@ -117,6 +117,26 @@ def test_a_broker_that_takes_no_login_or_cannot_be_asked_has_not_joined(monkeypa
     assert not probe.joined("broker-3")
 
 
+def test_links_are_up_only_if_all_are_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    probe = RuntimeProbe(MeshRuntime(), build("mesh"), {})  # type: ignore[arg-type]
+    down: set[str] = set()
+    monkeypatch.setattr(
+        probe_module, "unproven", lambda _runtime, _topology, links: down & {link.name for link in links}
+    )
+    assert probe.links_are_up()
+    for link in build("mesh").links:
+        down = {link.name}
+        assert not probe.links_are_up()
+
+
+def test_links_of_a_broker_that_does_not_answer_are_not_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*_: object) -> list[str]:
+        raise ManagementFailed("broker 'broker-1' did not answer")
+
+    monkeypatch.setattr(probe_module, "unproven", silent)
+    assert not RuntimeProbe(MeshRuntime(), build("mesh"), {}).links_are_up()  # type: ignore[arg-type]
+
+
 class GaveUpRuntime(MeshRuntime):
     """All brokers run. The openers of one-way links have written these log lines."""
 
