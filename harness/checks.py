@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
-from records.declared_types import fits
+from records.declared_types import fits, misfits
 from records.errors import UserError
 from records.figures.checks import LABELED, Check, label_of, labeled
 from records.figures.declaration import NEEDS, SCHEDULE, Need
@@ -44,6 +44,7 @@ HOW = "write FIGURE < NUMBER, with <, <=, >, >= or ==, such as 'latency_ms.due_t
 DEMAND = re.compile(r"\s*([\w.]+)(?:\{([^{}]+)\})?\s*(<=|>=|==|<|>)\s*(\S+)\s*")
 BOUNDS = {"<": ["below"], ">": ["above"], "<=": ["at_most"], ">=": ["at_least"], "==": ["at_most", "at_least"]}
 """The fields of `Check` that each sign sets."""
+BOUND_FIELDS = tuple(dict.fromkeys(chain.from_iterable(BOUNDS.values())))
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------
@@ -173,7 +174,9 @@ def _require_count(check: str, count: object) -> None:
 
 def read_checks(checks: Iterable[Check | str]) -> tuple[Check, ...]:
     """Return the checks of a scenario, with texts parsed. Raises UserError."""
-    return tuple(chain.from_iterable(parse_checks(check) if isinstance(check, str) else (check,) for check in checks))
+    return tuple(
+        chain.from_iterable(parse_checks(check) if isinstance(check, str) else (_sound(check),) for check in checks)
+    )
 
 
 def parse_checks(text: str, *, present: Collection[Need] = NEEDS) -> tuple[Check, ...]:
@@ -189,22 +192,43 @@ def parse_check(text: str, *, name: str = "", present: Collection[Need] = NEEDS)
     demand = DEMAND.fullmatch(text)
     if not demand:
         raise UserError(f"{text!r}: cannot be read; {HOW}")
-    metric, label, sign, number = demand.groups()
-    if metric in RENAMED:
+    figure, label, sign, number = demand.groups()
+    metric = figure if label is None else labeled(figure, label.strip())
+    _require_figure(repr(text), metric, present)
+    return Check(name or text, metric, **dict.fromkeys(BOUNDS[sign], parse_number(text, number, HOW)))
+
+
+def _require_figure(what: str, metric: str, present: Collection[Need] = NEEDS) -> None:
+    """Raise UserError, beginning with ``what``, if no summary, or not the run's, has the figure."""
+    figure, label = label_of(metric)
+    if figure in RENAMED:
         raise UserError(
-            f"{text!r}: the summary no longer has a figure {metric!r}, as stranded means confirmed messages only; "
-            f"write {RENAMED[metric]!r}"
+            f"{what}: the summary no longer has a figure {figure!r}, as stranded means confirmed messages only; "
+            f"write {RENAMED[figure]!r}"
         )
-    if metric not in FIGURES:
-        close = _nearest(metric, [figure for figure in FIGURES if not _lacking(figure, present)])
+    if figure not in FIGURES:
+        close = _nearest(figure, [known for known in FIGURES if not _lacking(known, present)])
         close = close or "; docs/figures.md lists its figures"
-        raise UserError(f"{text!r}: the summary has no figure {metric!r}{close}")
-    if why := _lacking(metric, present):
-        raise UserError(f"{text!r}: {why}")
-    if label is not None and not metric.startswith(LABELED):
-        raise UserError(f"{text!r}: only figures of {LABELED[:-1]} can have a label in braces; leave {{{label}}} out")
-    path = metric if label is None else labeled(metric, label.strip())
-    return Check(name or text, path, **dict.fromkeys(BOUNDS[sign], parse_number(text, number, HOW)))
+        raise UserError(f"{what}: the summary has no figure {figure!r}{close}")
+    if why := _lacking(figure, present):
+        raise UserError(f"{what}: {why}")
+    if label and not figure.startswith(LABELED):
+        raise UserError(f"{what}: only figures of {LABELED[:-1]} can have a label in braces; leave {{{label}}} out")
+
+
+def _sound(check: Check) -> Check:
+    """Return a check that was made without `parse_check`. Raises UserError if it could never be decided."""
+    if problem := misfits(check):
+        raise UserError(f"Check: {problem}")
+    what = f"Check({check.name!r}, {check.metric!r}, …)"
+    bounds = {field: bound for field in BOUND_FIELDS if (bound := getattr(check, field)) is not None}
+    if not bounds:
+        raise UserError(f"{what}: has no bound, so it can neither pass nor fail; add one of {', '.join(BOUND_FIELDS)}")
+    for field, bound in bounds.items():
+        if not math.isfinite(bound):
+            raise UserError(f"{what}: {field}={bound} must be a finite number, such as {field}=0")
+    _require_figure(what, check.metric)
+    return check
 
 
 def require_due_times(checks: Iterable[Check]) -> None:
@@ -222,10 +246,10 @@ def require_labels(checks: Iterable[Check], users: Iterable[UserInfo]) -> None:
         _, label = label_of(check.metric)
         if label and label not in (*classes, *destinations):
             known = [*classes, *destinations]
-            near = nearest(label, known) or ";"
+            near = nearest(label, known)
             raise UserError(
-                f"check {check.name!r}: the run has no consumer class or destination {label!r}{near} Write one of "
-                f"{', '.join(known)}"
+                f"check {check.name!r}: the run has no consumer class or destination {label!r}"
+                f"{f'{near} Write' if near else '; write'} one of {', '.join(known)}"
             )
 
 

@@ -209,6 +209,12 @@ class Scenario:
             )
         if twice := [user.__name__ for user in self.users if self.users.count(user) > 1]:
             raise ValueError(f"scenario: users has {twice[0]} twice; leave one of them out, and set its fixed_count")
+        names = [user.__name__ for user in self.users]
+        if alike := [name for name in names if names.count(name) > 1]:
+            raise ValueError(
+                f"scenario: users has {names.count(alike[0])} classes with the name {alike[0]}, but reports and "
+                "options distinguish user classes by name; rename one of them"
+            )
         if not {"producer", "consumer"} <= {user.role for user in self.users}:
             raise ValueError("scenario: needs at least one ProducerUser and one ConsumerUser in users=(…)")
         if strange := [name for name in self.answered_by if name not in ANSWERS]:

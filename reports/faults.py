@@ -35,23 +35,33 @@ MOST_SENTENCES = 3
 ROLES = {"producer": "producers", "consumer": "consumers", "": "without messages"}
 
 
-def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held: bool | None = None) -> tuple[str, ...]:
+def recovery_sentences(
+    recovery: Recovery, doubtful: Collection[str] = (), held: bool | None = None, *, unaccounted: int = 0
+) -> tuple[str, ...]:
     """Return sentences about the effect of each fault. ``doubtful``: figures as a check names them.
 
     ``held``: whether the offered rate was held; if not, waiting messages are not mentioned, as no fault made them wait.
+    ``unaccounted``: messages of the run that may be lost, too.
     """
     sentences = [
-        fault_sentences(fault, outage_doubtful=LONGEST in doubtful, backlog_its_own=held is not False)
+        fault_sentences(
+            fault,
+            outage_doubtful=LONGEST in doubtful,
+            backlog_its_own=held is not False,
+            loss_known=not unaccounted,
+        )
         for fault in recovery["faults"][:MOST_SENTENCES]
     ]
     further = len(recovery["faults"]) - len(sentences)
     return tuple([*sentences, f"{counted(further, 'further fault')} followed."] if further else sentences)
 
 
-def fault_sentences(fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True) -> str:
+def fault_sentences(
+    fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True, loss_known: bool = True
+) -> str:
     """Describe a fault: ``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s. No …``"""
     traits = traits_of(fault["kind"])
-    began, messages = f"{fault['target']} {traits.said} {_when(fault, traits)}", _messages(fault)
+    began, messages = f"{fault['target']} {traits.said} {_when(fault, traits)}", _messages(fault, loss_known)
     waited = _waited(fault) if backlog_its_own else ""
     if not traits.explains_outages:  # nobody was cut off by it
         return f"{began}: {messages}.{waited}"
@@ -83,9 +93,10 @@ def _cut_off(fault: FaultRecovery, *, doubtful: bool) -> str:
     return f"{text}, the slowest for {seconds_text(slowest_ms / MS_PER_S)}{' (doubtful)' if doubtful else ''}"
 
 
-def _messages(fault: FaultRecovery) -> str:
+def _messages(fault: FaultRecovery, loss_known: bool) -> str:
     lost = fault["lost"]
-    text = f"{counted(lost, 'acknowledged message')} {_were(lost)} lost" if lost else "no acknowledged message was lost"
+    verb = _were(lost or 1) if loss_known else "is known to be" if lost <= 1 else "are known to be"
+    text = f"{counted(lost, 'acknowledged message') if lost else 'no acknowledged message'} {verb} lost"
     text += f", {fault['stranded']:,} {_were(fault['stranded'])} stranded" if fault["stranded"] else ""
     twice = fault["duplicated"]
     return f"{text}, {f'{twice:,} {_were(twice)}' if twice else 'none was'} delivered twice"

@@ -1,4 +1,4 @@
-"""Evaluates checks and premises on a run's summary. A check without the needed figures is unknown, never passed.
+"""Evaluates checks and premises on a run's summary. A check that the figures cannot decide is unknown, never passed.
 
 A run whose premises do not hold did not test its question.
 """
@@ -8,12 +8,27 @@ from collections.abc import Iterable, Mapping
 from records.figures.checks import LABELED, Check, label_of
 from records.figures.summary import CheckResult
 
+AT_LEAST = ("lost", "missing_unconfirmed", "stranded", "left_unconfirmed", "dead_lettered", "expired", "pending")
+"""Counts to which unaccounted messages may belong, so their values are the lowest possible ones."""
+
 
 def evaluate(checks: Iterable[Check], summary: Mapping[str, object]) -> list[CheckResult]:
-    """Evaluate the checks on a summary, in the order given. Unknown if the figure is missing or doubtful."""
+    """Evaluate the checks on a summary, in the order given.
+
+    A check is unknown if its figure is missing or doubtful, or if unaccounted messages decide it.
+    """
     timing = summary.get("timing")
     doubtful = timing["doubtful"] if isinstance(timing, Mapping) else {}
-    return [_evaluate(check, value_at(summary, check.metric), check.metric in doubtful) for check in checks]
+    return [_evaluate(check, summary, check.metric in doubtful) for check in checks]
+
+
+def most_possible(summary: Mapping[str, object], metric: str, value: float) -> float:
+    """Return the highest value that a count may have, if unaccounted messages belong to it."""
+    parent, _, name = metric.rpartition(".")
+    if name not in AT_LEAST and metric != "leftovers":
+        return value
+    unaccounted = value_at(summary, f"{parent}.unaccounted")
+    return value + ((value_at(summary, "messages.unaccounted") if unaccounted is None else unaccounted) or 0)
 
 
 def unmet(premises: Iterable[Check], summary: Mapping[str, object]) -> tuple[str, ...]:
@@ -47,14 +62,26 @@ def _of_label(summary: Mapping[str, object], label: str) -> object:
     return next((group[label] for group in groups if label in group), {})
 
 
-def _evaluate(check: Check, value: float | None, doubtful: bool) -> CheckResult:
-    outcome = "unknown" if doubtful else _outcome(check, value)
+def _evaluate(check: Check, summary: Mapping[str, object], doubtful: bool) -> CheckResult:
+    value = value_at(summary, check.metric)
+    outcome = "unknown"
+    if value is not None and not doubtful:
+        outcome = _outcome(check, value, most_possible(summary, check.metric, value))
     return CheckResult(name=check.name, metric=check.metric, value=value, rule=check.rule, outcome=outcome)
 
 
-def _outcome(check: Check, value: float | None) -> str:
-    if value is None or not check.rule:  # a check without a bound can neither pass nor fail
+def _outcome(check: Check, least: float, most: float) -> str:
+    """Return pass or fail if every value from ``least`` to ``most`` does, otherwise unknown."""
+    if not check.rule:  # a check without a bound can neither pass nor fail
         return "unknown"
-    high_enough = (check.at_least is None or value >= check.at_least) and (check.above is None or value > check.above)
-    low_enough = (check.at_most is None or value <= check.at_most) and (check.below is None or value < check.below)
-    return "pass" if high_enough and low_enough else "fail"
+    if _is_high_enough(check, least) and _is_low_enough(check, most):
+        return "pass"
+    return "unknown" if _is_high_enough(check, most) and _is_low_enough(check, least) else "fail"
+
+
+def _is_high_enough(check: Check, value: float) -> bool:
+    return (check.at_least is None or value >= check.at_least) and (check.above is None or value > check.above)
+
+
+def _is_low_enough(check: Check, value: float) -> bool:
+    return (check.at_most is None or value <= check.at_most) and (check.below is None or value < check.below)

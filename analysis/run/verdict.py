@@ -187,6 +187,8 @@ def _undecided(check: CheckResult, doubtful: Mapping[str, str]) -> str:
         why += f" (a {figure.replace('_', '.')} takes {values_needed(SHARES[figure]):,} messages)"
     if check["metric"] in doubtful:
         why = f"{check['metric']} is doubtful, as {doubtful[check['metric']]}"
+    elif check["value"] is not None:
+        why = f"{check['metric']} is {check['value']:g} or more, as unaccounted messages may belong to it"
     return f"check {check['name']!r} could not be evaluated: {why}"
 
 

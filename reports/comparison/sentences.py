@@ -103,7 +103,11 @@ def messages(comparisons: Sequence[Comparison]) -> str:
     names = [arm.name for arm in comparisons[0].design.arms]
     lost = {name: count for name in names if (count := total(comparisons, name, "lost"))}
     twice = {name: count for name in names if (count := total(comparisons, name, "duplicated"))}
-    told_lost = _by_arm("lost", lost) if lost else "No arm lost an acknowledged message"
+    unaccounted = sum(total(comparisons, name, "unaccounted") for name in names)
+    none_lost = "No arm lost an acknowledged message"
+    if unaccounted:
+        none_lost = f"No acknowledged message is known to be lost, and {unaccounted:,} are unaccounted for"
+    told_lost = _by_arm("lost", lost) if lost else none_lost
     told_twice = _by_arm("delivered twice", twice) if twice else "none delivered one twice"
     return f"{told_lost}; {told_twice}."
 

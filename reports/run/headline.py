@@ -98,7 +98,10 @@ def _answer_and_further(run: RunInfo, summary: Summary) -> tuple[str, tuple[str,
     }
     if not _have_several(run) and summary["destinations"]["all_flow_s"] is not None:
         about["destinations"] = ""  # a class each: which one came last is of no interest
-    faults = recovery_sentences(summary["recovery"], summary["timing"]["doubtful"], rate["held"])
+    unaccounted = summary["messages"]["unaccounted"]
+    faults = recovery_sentences(
+        summary["recovery"], summary["timing"]["doubtful"], rate["held"], unaccounted=unaccounted
+    )
     texts_by_subject = {"faults": faults, **{name: (text,) for name, text in about.items() if text}}
     further = [
         text for name, texts in texts_by_subject.items() for text in texts if name not in (*answered_by, *ONLY_FIRST)
@@ -178,10 +181,20 @@ def _messages(summary: Summary) -> tuple[KeyFigure, ...]:
     return (
         KeyFigure("Sent", whole(messages["sent"]), "messages", MEANS["sent"].means),
         KeyFigure("Received", whole(messages["received"]), "messages", MEANS["received"].means),
-        _irregular_count(summary, "Lost", "lost", messages["lost"]),
+        _lost(summary),
         _irregular_count(summary, "Duplicated", "duplicated", messages["duplicated"]),
         KeyFigure("Throughput", per_s, "msg/s", "First deliveries, mean over the load phase."),
     )
+
+
+def _lost(summary: Summary) -> KeyFigure:
+    """Return the count of lost messages; a range if unaccounted messages may be lost, too."""
+    messages = summary["messages"]
+    figure = _irregular_count(summary, "Lost", "lost", messages["lost"])
+    if not messages["unaccounted"]:
+        return figure
+    most = messages["lost"] + messages["unaccounted"]
+    return replace(figure, value=f"{figure.value} to {whole(most)}", tone=figure.tone if messages["lost"] else "")
 
 
 def _irregular_count(summary: Summary, label: str, name: str, count: int) -> KeyFigure:

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from analysis.run.aborts import aborted
@@ -232,6 +232,54 @@ SUMMARY = {"messages": {"lost": 2}, "lag_ms": {"p99": None}, "wall": "2026", "le
 def test_a_check_passes_fails_or_is_unknown(check: Check, outcome: str) -> None:
     (result,) = evaluate([check], SUMMARY)
     assert result["outcome"] == outcome
+
+
+COUNTS = st.integers(min_value=0, max_value=12)
+BOUNDS = st.none() | st.integers(min_value=-1, max_value=25)
+
+
+@given(COUNTS, COUNTS, st.fixed_dictionaries(dict.fromkeys(("at_most", "at_least", "below", "above"), BOUNDS)))
+def test_a_check_is_undecided_if_it_depends_on_how_many_unaccounted_messages_count(
+    found: int, unaccounted: int, bounds: dict[str, int | None]
+) -> None:
+    assume(any(outcome(Check("c", "leftovers", **bounds), half / 2) == "pass" for half in range(-4, 54)))
+    for metric in ("messages.lost", "messages.stranded", "recovery.lost", "leftovers"):
+        check = Check("c", metric, **bounds)
+        halves = range(2 * found, 2 * (found + unaccounted) + 1)  # figures need not be whole
+        possible = {outcome(check, half / 2) for half in halves}
+        assert outcome(check, found, unaccounted) == (possible.pop() if len(possible) == 1 else "unknown")
+
+
+def outcome(check: Check, found: float, unaccounted: int = 0) -> str:
+    counts = {"lost": found, "stranded": found}
+    summary = {"messages": {**counts, "unaccounted": unaccounted}, "recovery": counts, "leftovers": found}
+    (result,) = evaluate([check], summary)
+    return result["outcome"]
+
+
+def test_unaccounted_messages_of_another_kind_leave_a_check_decided() -> None:
+    kinds = {"topic_persistent": {"lost": 0, "unaccounted": 0}, "queue_persistent": {"lost": 0, "unaccounted": 605}}
+    checks = [Check(kind, f"kinds.{kind}.lost", at_most=0) for kind in kinds]
+    results = evaluate(checks, {"messages": {"unaccounted": 605}, "kinds": kinds})
+    assert {result["name"]: result["outcome"] for result in results} == {
+        "topic_persistent": "pass",
+        "queue_persistent": "unknown",
+    }
+
+
+def test_how_many_were_received_does_not_depend_on_unaccounted_messages() -> None:
+    received = {"messages": {"received": 5, "unaccounted": 9}}
+    (result,) = evaluate([Check("c", "messages.received", at_least=5, at_most=5)], received)
+    assert result["outcome"] == "pass"
+
+
+def test_a_check_that_unaccounted_messages_decide_is_told_with_the_lowest_value() -> None:
+    undecided = CheckResult(name="no loss", metric="messages.lost", value=0, rule="<= 0", outcome="unknown")
+    verdict = judge(dataclasses.replace(GOOD, checks=[undecided]))
+    assert verdict.verdict == "unknown"
+    assert verdict.reasons == (
+        "check 'no loss' could not be evaluated: messages.lost is 0 or more, as unaccounted messages may belong to it",
+    )
 
 
 def test_a_rule_reads_as_one_would_write_it() -> None:

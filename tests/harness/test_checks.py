@@ -1,6 +1,7 @@
 """Checks that invalid scenarios are rejected, and that scenarios accept checks as texts."""
 
 import inspect
+import math
 import re
 
 import pytest
@@ -50,6 +51,31 @@ def test_checks_of_a_scenario_are_texts_or_made_by_name() -> None:
         Check(text, "latency_ms.due_to_received.p99", below=50),
         Check("no acked send lost", "messages.lost", at_most=0),
     )
+
+
+@pytest.mark.parametrize(
+    ("check", "problem"),
+    [
+        (Check("x", "messages.lost", at_most="0"), "Check: at_most='0', but it must be a number or None"),  # type: ignore[arg-type]
+        (Check("x", "messages.lost", at_most=math.nan), r"'messages.lost', …\): at_most=nan must be a finite number"),
+        (Check("x", "messages.lost", above=math.inf), r"'messages.lost', …\): above=inf must be a finite number"),
+        (
+            Check("x", "messages.lost"),
+            "has no bound, so it can neither pass nor fail; add one of below, above",
+        ),
+        (Check("x", "messages.losst", at_most=0), "no figure 'messages.losst'; did you mean 'messages.lost'"),
+        (Check("x", "messages.lost{Producer}", at_most=0), "can have a label in braces; leave {Producer} out"),
+    ],
+)
+def test_a_check_that_no_run_can_decide_is_refused(check: Check, problem: str) -> None:
+    with pytest.raises(UserError, match=problem):
+        Scenario((Producer, Consumer), "mesh", Hold(for_s=1), (check,))
+
+
+def test_two_classes_of_one_name_are_refused() -> None:
+    namesake = type("Producer", (ProducerUser,), {"group": "others"})
+    with pytest.raises(ValueError, match=r"users has 2 classes with the name Producer, but .*; rename one of them"):
+        Scenario((Producer, namesake, Consumer), "mesh", Hold(for_s=1), ())
 
 
 @pytest.mark.parametrize("name", checks_by_name.__all__)

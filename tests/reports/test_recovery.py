@@ -133,6 +133,19 @@ def test_an_outage_that_is_doubtful_is_marked() -> None:
     assert "the slowest for 1.9 s (doubtful). No acknowledged" in sentence
 
 
+@pytest.mark.parametrize(
+    ("lost", "sentence"),
+    [
+        (0, "No acknowledged message is known to be lost, 12 were"),
+        (1, "1 acknowledged message is known to be lost, 12 were"),
+        (5, "5 acknowledged messages are known to be lost, 12 were"),
+    ],
+)
+def test_a_loss_is_only_what_is_known_of_it_if_messages_are_unaccounted_for(lost: int, sentence: str) -> None:
+    (told,) = recovery_sentences(cast(Recovery, {"faults": [fault(lost=lost, stranded=0)]}), unaccounted=3)
+    assert sentence in told
+
+
 def test_many_faults_are_not_all_told() -> None:
     sentences = recovery_sentences(cast(Recovery, {"faults": [fault() for _ in range(5)]}))
     assert sum("was killed" in line for line in sentences) == 3
