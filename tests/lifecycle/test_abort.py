@@ -17,7 +17,7 @@ from tests.support.locust_run import REPOSITORY, RunOutcome, make_run, nothing_l
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 P99 = "latency_ms.due_to_received.p99"
-LOAD_S, FROZEN_AT_S, FROZEN_FOR_S = 90, 8, 4
+LOAD_S, FROZEN_AT_S, FROZEN_FOR_S = 90, 4, 4
 FREEZE = f"freeze(broker-1, at={FROZEN_AT_S}, for={FROZEN_FOR_S})"
 CONDITION = f"{P99} > 500 for 2s"
 BUCKET = 1 / 128
@@ -25,7 +25,7 @@ BUCKET = 1 / 128
 
 def aborted_run(runs: Path, *arguments: str) -> RunOutcome:
     """Make a run whose load becomes slow because of a freeze."""
-    load = ("--topology", "single", "--rate", "200", "-t", f"{LOAD_S}s", "--warm-up", "2")
+    load = ("--topology", "single", "--rate", "200", "-t", f"{LOAD_S}s", "--warm-up", "1")
     ends = (
         "--fault",
         FREEZE,

@@ -25,7 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunOutcome:
     jvm = {"heap_mb": 96, "options": ["-XX:+UseSerialGC", "-Xmn6m", LOG_OPTION.format(file="gc-%p.log")]}
     overlay.write_text(json.dumps({"brokers": {"all": {"jvm": jvm}}}), encoding="utf-8")
     arguments = ("--topology", "mesh(brokers=2)", "--overlay", str(overlay), "--jfr")
-    load = ("--rate", "60", "-t", "10s", "--warm-up", "1", "--seed", "1", "--fault", "kill(broker-1, at=3, for=1)")
+    load = ("--rate", "60", "-t", "7s", "--warm-up", "1", "--seed", "1", "--fault", "kill(broker-1, at=3, for=1)")
     return make_run("scenarios/steady.py", *arguments, *load, runs=runs)
 
 

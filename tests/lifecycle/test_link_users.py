@@ -35,7 +35,7 @@ from brokerbench import ConsumerUser, Hold, ProducerUser, Scenario, duplicates_a
 
 
 class Producer(ProducerUser):
-    group, destination, sends_per_second, fixed_count, uris = "producers", "queue://steady", 10, 8, "one"
+    group, destination, sends_per_second, fixed_count, uris = "producers", "queue://steady", 15, 8, "one"
 
 
 class Consumer(ConsumerUser):
@@ -43,7 +43,7 @@ class Consumer(ConsumerUser):
 
 
 checks = (none_stranded(), duplicates_at_most(0))
-run(Scenario(users=(Producer, Consumer), default_topology="mesh", load=Hold(for_s=6), checks=checks))
+run(Scenario(users=(Producer, Consumer), default_topology="mesh", load=Hold(for_s=4), checks=checks))
 """
 CLUSTER = """\
 name: members

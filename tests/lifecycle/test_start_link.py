@@ -13,7 +13,8 @@ SHORT = ("-t", "8s", "--warm-up", "1", "--rate", "100")
 
 
 def started_by_hand(runs: Path, topology: str) -> None:
-    outcome = make_run(STEADY, "--topology", topology, "--fault", "start-link(source-to-sink, at=4)", *SHORT, runs=runs)
+    fault, load = "start-link(source-to-sink, at=2)", ("-t", "5s", "--warm-up", "1", "--rate", "200")
+    outcome = make_run(STEADY, "--topology", topology, "--fault", fault, *load, runs=runs)
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     (started,) = outcome.events("faults")
     assert (started["kind"], started["error"]) == ("start-link", None)
@@ -24,7 +25,7 @@ def started_by_hand(runs: Path, topology: str) -> None:
     sent_before = sum(row["sent_ns"] < started["began_ns"] for row in outcome.events("sends"))
     assert sent_before >= 400, "the load did not wait for the link"
     report = (outcome.run / "report.html").read_text(encoding="utf-8")
-    assert re.search(r"source-to-sink was started by management at 4[.\d]* s and stayed up", report)
+    assert re.search(r"source-to-sink was started by management at 2[.\d]* s and stayed up", report)
     assert nothing_left(runs)
 
 
