@@ -6,7 +6,7 @@ A run is a folder or a folder's URI, such as s3a://bucket/run. Results are writt
 (`analysis.stored_run`).
 
 The exit status belongs to the worst verdict (records.verdicts.EXIT_STATUS), or is 2 if a run could not be
-analysed.
+analyzed.
 """
 
 import argparse
@@ -201,7 +201,7 @@ def _run(text: str) -> Path | str:
 
 
 def _in_one_session(runs: Sequence[Path | str], master: str | None, event_log: str | None) -> int:
-    """Analyse runs one after the other and print their names. Continue after a run that cannot be analysed."""
+    """Analyze runs one after the other and print their names. Continue after a run that cannot be analyzed."""
     statuses = []
     began_s = time.monotonic()
     with session(master, event_log, stored=any(isinstance(run, str) for run in runs)):

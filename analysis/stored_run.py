@@ -2,7 +2,7 @@
 
 The driver copies run.json and the events to a temporary folder to check them against the seal. The tasks read the
 events where they are stored (`analysis.event_files`), and the executors write the tables of parts there. The driver
-writes the other results, summary.json, and finally the list of digests. Until then, the run does not count as analysed.
+writes the other results, summary.json, and finally the list of digests. Until then, the run does not count as analyzed.
 
 Credentials come from the environment or from Spark's configuration. URIs with credentials are rejected.
 """

@@ -1,6 +1,6 @@
 """Measures the cost of each further small run in one Spark session: CPU seconds, Spark jobs, and the time of each step.
 
-``python -m benchmarks.analysis_session [--runs N] [--messages N]`` generates runs and analyses them one after the
+``python -m benchmarks.analysis_session [--runs N] [--messages N]`` generates runs and analyzes them one after the
 other, like `brokerbench analyse RUN RUN …`. It prints a row for each run. CPU seconds are measured for Python and for
 Java. On a busy machine they are more reliable than wall time.
 """

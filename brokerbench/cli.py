@@ -226,7 +226,7 @@ class ReportCommand(click.Command):
 def report(run: str, runs: Path, **files: Path | None) -> None:
     """Redraw the report of a stored run, and print its path.
 
-    RUN: a folder, its name, or `latest`. The run must be analysed.
+    RUN: a folder, its name, or `latest`. The run must be analyzed.
     """
     from brokerbench.stored_runs import find_run
     from reports.build import write_report
@@ -246,7 +246,7 @@ def report(run: str, runs: Path, **files: Path | None) -> None:
 def export(run: str, to: str, out: Path, runs: Path) -> None:
     """Write the results of a stored run as CSV or HdrHistogram log.
 
-    RUN: a folder, its name, or `latest`. The run must be analysed. Prints the path of each file.
+    RUN: a folder, its name, or `latest`. The run must be analyzed. Prints the path of each file.
 
     \b
     hdr  due_to_received.hlog: latency as an HdrHistogram log, one interval per second of the load

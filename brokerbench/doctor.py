@@ -148,7 +148,7 @@ def disk(facts: Facts) -> list[Finding]:
 
 def _disk(place: str, free_bytes: int) -> Finding:
     state, finding = WARNING if free_bytes >= NEEDED_DISK_BYTES else MISSING, f"{free_bytes / GIB:.1f} GiB free"
-    step = f"make room: {WANTED_DISK_BYTES // GIB} GiB is comfortable"
+    step = f"free some space: at least {WANTED_DISK_BYTES // GIB} GiB is recommended"
     return _judged(f"disk, {place}", free_bytes >= WANTED_DISK_BYTES, finding, step, state)
 
 
@@ -158,7 +158,7 @@ def memory(facts: Facts) -> Finding:
 
 
 def cores(facts: Facts) -> Finding:
-    step = "brokers and load will compete: see which latencies a report calls doubtful"
+    step = "brokers and load will compete: check which latencies a report marks as doubtful"
     return _judged("cores", facts.cores >= WANTED_CORES, str(facts.cores), step)
 
 
@@ -171,7 +171,7 @@ def load(facts: Facts) -> Finding:
 def open_files(facts: Facts) -> Finding:
     if facts.too_few_files:
         return Finding("open files", MISSING, *_reading_and_step(facts.too_few_files))
-    most, step = facts.open_files_hard, f"for many clients raise the hard limit to {WANTED_OPEN_FILES:,}"
+    most, step = facts.open_files_hard, f"for many clients, raise the hard limit to {WANTED_OPEN_FILES:,}"
     finding = "unlimited" if most is None else f"at most {most:,}"
     return _judged("open files", most is None or most >= WANTED_OPEN_FILES, finding, step)
 

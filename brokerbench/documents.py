@@ -72,7 +72,7 @@ MAPPINGS = ("transport_options", "properties")
 SIGNS = ("", "#", ">")  # YAML does not read these as text without quotes
 WIDTH = 140
 API_KINDS = SCENARIOS, LINKS, CHECKS, FAULTS = ("scenarios", "needed links", "checks", "faults")
-FOREVER_IS = "The `for_s` of a fault that is never mended."
+FOREVER_IS = "The `for_s` of a fault that lasts until the end of the run."
 
 
 def field_docs(declaring: type) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Finds stored runs by name, and analyses them with Spark in a separate process."""
+"""Finds stored runs by name, and analyzes them with Spark in a separate process."""
 
 import os
 import re
@@ -51,14 +51,14 @@ def analyse(runs: Sequence[RunDirectory | str], master: str | None, output: IO[s
 
     ``runs``: folders, or URIs of folders. ``output``: where to write the progress; None: standard output.
 
-    Returns the exit status of the worst verdict, or 2 if a run could not be analysed. Raises ValueError, also for a
+    Returns the exit status of the worst verdict, or 2 if a run could not be analyzed. Raises ValueError, also for a
     single run that never began, and for an invalid master.
     """
     if master and (why := why_no_master(master)):
         raise ValueError(f"--master {master}: {why}")
     folders = [run for run in runs if isinstance(run, RunDirectory)]
     stored = len(folders) < len(runs)
-    if not stored and len(runs) == 1:  # with several runs, the others are analysed
+    if not stored and len(runs) == 1:  # with several runs, the others are analyzed
         require_begun(folders[0])  # before the start of Spark, which takes seconds
     before = [_written_ns(run.digests_path) for run in folders]
     command = analysis_command([run if isinstance(run, str) else run.path for run in runs], master)

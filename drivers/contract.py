@@ -134,7 +134,7 @@ class Subscription:
     """
 
     destination: Destination
-    prefetch: int = 100  # messages the broker may send ahead of the acknowledgements
+    prefetch: int = 100  # messages the broker may send ahead of the acknowledgments
     selector: str = ""
     durable_name: str = ""
     temporary: bool = False
@@ -196,7 +196,7 @@ class Connection(Protocol):
         """
 
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
-        """Subscribe with individual acknowledgement; return when (ns) the broker confirmed it. Raises `Refused`."""
+        """Subscribe with individual acknowledgment; return when (ns) the broker confirmed it. Raises `Refused`."""
 
     def settle(self, delivery: Delivery) -> None:
         """Acknowledge one delivery. On a lost connection it does nothing: the broker will redeliver."""

@@ -147,7 +147,7 @@ ANY_LINK = NeededLink("link between brokers", lambda _topology, _link: True)
 BETWEEN_REGIONS = NeededLink("link between two regions", lambda _topology, link: link.joins_regions)
 MIRROR = NeededLink("mirror", lambda _topology, link: link.is_mirror)
 PARALLEL = NeededLink(
-    "second link from the same broker to the same other one",
+    "second link from one broker to the same other broker",
     lambda topology, link: [(a.opened_by, a.to) for a in topology.links].count((link.opened_by, link.to)) > 1,
 )
 TO_A_PAIR = NeededLink("link to a pair of brokers", lambda topology, link: len(link.called(topology.brokers)) > 1)

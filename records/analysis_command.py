@@ -1,4 +1,4 @@
-"""Command line and folders of the process that analyses stored runs."""
+"""Command line and folders of the process that analyzes stored runs."""
 
 import re
 import sys

@@ -1,6 +1,6 @@
 """The metadata of one run, apart from its events: the frozen value behind run.json.
 
-run.json is written when the run begins (so that a killed run can still be analysed) and again at each step. It never
+run.json is written when the run begins (so that a killed run can still be analyzed) and again at each step. It never
 contains a password, nor a URI with one.
 """
 

@@ -1,4 +1,4 @@
-"""Makes report.html and other files for an analysed run. Each file is written atomically."""
+"""Makes report.html and other files for an analyzed run. Each file is written atomically."""
 
 import time
 from collections.abc import Mapping
@@ -26,10 +26,10 @@ class Written:
 
 
 def write_report(run: Path, other_files: Mapping[str, Path] = NO_FILES) -> Path:
-    """Write ``report.html`` into the folder of an analysed run and return its path. Then write ``other_files``, each
+    """Write ``report.html`` into the folder of an analyzed run and return its path. Then write ``other_files``, each
     by its name in OTHER_FILES.
 
-    RunUnreadable if the run was not analysed, or by another version; RunUnwritable if the file cannot be written.
+    RunUnreadable if the run was not analyzed, or by another version; RunUnwritable if the file cannot be written.
     """
     return write_report_measured(run, other_files).path
 

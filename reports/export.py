@@ -1,4 +1,4 @@
-"""Writes results of an analysed run for other programs: CSV tables, and a HdrHistogram log (V2 encoding).
+"""Writes results of an analyzed run for other programs: CSV tables, and a HdrHistogram log (V2 encoding).
 
 In CSV, headers contain the units, and each latency bucket is given by its bounds. A null is an empty cell. Rows are
 sorted, so the same results give the same text. Text that a spreadsheet would run as a formula gets an apostrophe in
@@ -197,7 +197,7 @@ FORMS: dict[str, Callable[[RunDirectory], dict[str, str]]] = {"hdr": _hdr_files,
 def export(run: RunDirectory, form: str, folder: Path) -> list[Path]:
     """Write the files of a form (a key of FORMS) into ``folder``, which is made if need be; returns their paths.
 
-    RunUnreadable when the run was not analysed or by another version, RunUnwritable when a file cannot be written,
+    RunUnreadable when the run was not analyzed or by another version, RunUnwritable when a file cannot be written,
     UserError when this machine lacks the package for the form.
     """
     texts = FORMS[form](run)

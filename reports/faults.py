@@ -117,7 +117,8 @@ def _positions(fault: FaultRecovery) -> str:
         return ""
     return (
         f" Of {fault['at_risk']:,} messages that waited at {fault['target']}, {fault['gone']:,} are gone: "
-        f"{joined(parts)}; the oldest one had been confirmed {seconds_text(fault['oldest_lost_s'] or 0.0)} before."
+        f"{joined(parts)}; the oldest of them was confirmed {seconds_text(fault['oldest_lost_s'] or 0.0)} before the "
+        "fault."
     )
 
 
@@ -153,7 +154,7 @@ def recovery_table(recovery: Recovery) -> Table:
         *("duplicated", "redelivered", "reordered", "late", "throughput_back_s", "p99_back_s"),
         *("backlog_highest", "backlog_drained_s", "drain_per_s"),
     )
-    return transpose(table_of("What each fault did", recovery["faults"], columns, "No fault had an effect."))
+    return transpose(table_of("Effects of each fault", recovery["faults"], columns, "No fault had an effect."))
 
 
 def _stranded_at(place: StrandedAt) -> str:
@@ -192,7 +193,7 @@ def outages_table(outages: pa.Table) -> Table:
         ("Attempts", 0, "attempts"),
         ("To", None, lambda row: row["to_broker"] or "never"),
         ("In flight", 0, "in_flight"),
-        ("Due meanwhile", 0, "due"),
+        ("Due during the outage", 0, "due"),
     )
     rows = sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["user"]))
     return table_of("Outage of each client", rows, columns, "No client was cut off.", sortable=True)
@@ -215,7 +216,8 @@ def survival_charts(survival: pa.Table, backdrop: Backdrop) -> tuple[Chart, ...]
         "confirmation: messages that survived, and messages that were neither received nor found."
     )
     series = TimeSeries(tuple(backdrop.starts), (Panel("", tuple(lines)),), "messages", backdrop)
-    return (chart_over_time("survival", "What survived, by when it was confirmed", lead, series, "None was lost."),)
+    title = "Messages that survived, by time of confirmation"
+    return (chart_over_time("survival", title, lead, series, "None was lost."),)
 
 
 MOST_OUTAGES = 3
@@ -234,9 +236,9 @@ def _sentence(outage: Unplanned) -> str:
     until = _moment(outage["until_s"]) if outage["until_s"] is not None else ""
     if outage["what"] == "silent":
         until = until or "the end of the load"
-        return f"Outside of every fault, {outage['broker']} was silent from {began} to {until}, while {clients} waited."
+        return f"Outside any fault, {outage['broker']} was silent from {began} to {until}, while {clients} waited."
     back = f"all were connected again at {until}" if until else "not all were connected again"
-    return f"Outside of every fault, {clients} lost the connection to {outage['broker']} at {began}; {back}."
+    return f"Outside any fault, {clients} lost the connection to {outage['broker']} at {began}; {back}."
 
 
 def _moment(at_s: float) -> str:

@@ -27,7 +27,7 @@ NAMED_AT_MOST = 3  # files
 
 @dataclass(frozen=True)
 class Results:
-    """A finished and analysed run. ``faults`` is the event table; None when the run has none.
+    """A finished and analyzed run. ``faults`` is the event table; None when the run has none.
 
     ``profiles``: of brokers and Java clients, in a run with ``--jfr``.
     """
@@ -40,7 +40,7 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """Read a run. Raises RunUnreadable if it was not analysed, or by another version."""
+    """Read a run. Raises RunUnreadable if it was not analyzed, or by another version."""
     directory = RunDirectory.open(path)
     run, summary = directory.read_run(), read_summary(directory)
     tables = {name: result_table(directory, name, schema) for name, schema in RESULT_TABLES.items()}
@@ -58,7 +58,7 @@ def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Sum
     except FileNotFoundError:
         if why := directory.read_run().never_began:
             raise RunUnreadable(f"{directory.path}: the run never began ({why}), so make it again") from None
-        raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
+        raise RunUnreadable(f"{path}: missing, so the run was not analyzed: {again}") from None
     except (OSError, ValueError) as error:
         raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
     version = document.get("summary_version") if isinstance(document, dict) else None

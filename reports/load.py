@@ -195,8 +195,8 @@ def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
             "lag",
             "Lag of the load generator",
             f"Sent − ready. Messages are ready once {ready}. If lag changes a latency figure by more than a tenth, "
-            "this figure is doubtful. The same holds for late reads by the generator; pauses below 5 ms are perhaps "
-            "not recorded.",
+            "this figure is doubtful. The same applies to late reads by the generator. Pauses below 5 ms may not be "
+            "recorded.",
             lag(tables["latency"], backdrop),
             "No message was sent.",
         ),

@@ -157,15 +157,15 @@ def destinations_sentence(destinations: Destinations) -> str:
         return f"Messages were received from {destinations['reached']:,} of {destinations['count']:,} destinations."
     after, slowest_ms = seconds_text(destinations["all_flow_s"]), significant(destinations["first_ms"]["max"])
     return (
-        f"Messages flowed on all {destinations['count']:,} destinations {after} after the first was due; the first of "
-        f"the slowest destination took {slowest_ms} ms."
+        f"Messages flowed on all {destinations['count']:,} destinations {after} after the first was due; on the "
+        f"slowest destination, the first message took {slowest_ms} ms."
     )
 
 
 def destinations_table(destinations: Destinations) -> Table:
     """Return a table with one row."""
     columns = columns_of(Destinations, "count", "reached", "all_flow_s", "first_ms.p50", "first_ms.max")
-    return table_of("Until messages flow on every destination", (destinations,), columns)
+    return table_of("Time until messages flow on every destination", (destinations,), columns)
 
 
 MOST_REORDERED = 100
@@ -189,7 +189,7 @@ def accounting_table(summary: Summary, table: pa.Table) -> Table:
         for name, figure in declared(Messages).items()
     )
     excerpt = f" ({len(subscriptions)} of {len(every):,} subscriptions)" if len(subscriptions) < len(every) else ""
-    return Table(f"What became of each message{excerpt}", columns, rows)
+    return Table(f"Outcomes of messages{excerpt}", columns, rows)
 
 
 def _irregularity(row: dict[str, Any]) -> int:

@@ -1,6 +1,6 @@
 """Computes the lag of Artemis mirrors from the brokers' samples. Runs on the driver, on few rows.
 
-A broker with a mirror queues a message for each send, acknowledgement and new queue that the mirror has to repeat. The
+A broker with a mirror queues a message for each send, acknowledgment and new queue that the mirror has to repeat. The
 samples contain the number added since the broker's start (``mirror_events``) and the number waiting
 (``mirror_backlog``).
 """

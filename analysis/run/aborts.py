@@ -38,7 +38,7 @@ def failures(aborts: Sequence[Abort], results: Sequence[AbortResult], doubtful: 
 
 
 def _doubt(why: str) -> str:
-    return f"; the analysed figure is doubtful, as {why}" if why else ""
+    return f"; the analyzed figure is doubtful, as {why}" if why else ""
 
 
 def unconfirmed(aborts: Sequence[Abort], results: Sequence[AbortResult]) -> list[str]:

@@ -48,7 +48,7 @@ def write_results(
     ``written``: the folder with the tables that the parts wrote (`write_part`), which are moved from there.
     ``elsewhere``: tables that Spark wrote to another place.
 
-    The run does not count as analysed again until the results are listed (`records.store.digests`).
+    The run does not count as analyzed again until the results are listed (`records.store.digests`).
 
     Raises RunUnwritable, and KeyError if a table is missing.
     """

@@ -56,7 +56,7 @@ def describe(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
     lines = [
         answer(comparisons),
         messages(comparisons),
-        *(f"beside the {field}: {line}" for line in confounder_lines(comparisons)),
+        *(f"besides the {field}: {line}" for line in confounder_lines(comparisons)),
     ]
     for comparison in comparisons:
         lines += [*unsteady(comparison), *noise(comparison), *left_out(comparison)]

@@ -1,6 +1,6 @@
-"""Makes the missing runs of a comparison one after the other, and analyses them after the last one has ended.
+"""Makes the missing runs of a comparison one after the other, and analyzes them after the last one has ended.
 
-Nothing is analysed during a run. Each run is a separate `locust` process under a guard, so it ends with this process.
+Nothing is analyzed during a run. Each run is a separate `locust` process under a guard, so it ends with this process.
 """
 
 import json
@@ -76,7 +76,7 @@ def describe_plan(session: ComparisonSession, arms: list[dict[str, Any]], missin
         f"{', '.join(session.values)}{again}; {counted(session.blocks, 'block')}, {counted(runs, 'run')}"
         f"{_duration(arms, missing)}; in {session.folder}"
     ]
-    lines += [f"beside the {session.option}: {line}" for line in _confounders(session, arms)]
+    lines += [f"besides the {session.option}: {line}" for line in _confounders(session, arms)]
     return lines + ([f"{runs - missing} of {runs} runs exist already"] if missing < runs else [])
 
 
@@ -184,13 +184,13 @@ def _all_made(sessions: Sequence[ComparisonSession], print_line: PrintLine) -> l
         unanalysed = [run for run in runs.values() if not run.is_analysed]
         if unanalysed:
             print_line(
-                f"all runs are complete; {counted(len(unanalysed), 'run')} will be analysed in one Spark session"
+                f"all runs are complete; {counted(len(unanalysed), 'run')} will be analyzed in one Spark session"
             )
             analyse(unanalysed, None)
         for run in unanalysed:
             if not run.is_analysed:
                 again = "remove this folder, and the same command makes the run again"
-                raise UserError(f"{run.path}: cannot be analysed (see above): {again}")
+                raise UserError(f"{run.path}: cannot be analyzed (see above): {again}")
         after = _usable_runs(sessions)
         for place in runs.keys() - after.keys():
             _note_invalid(place, runs[place], invalid, print_line)

@@ -20,7 +20,7 @@ PrintLine = Callable[[str], None]
 FOLDER = "durability"
 ENOUGH_LOSSES = 3  # rounds with losses after which a cell's answer is known
 MOST_TRIES = 2  # attempts for a round whose run fails
-BATCH = 6  # runs analysed per Spark session: starting a session takes as long as analysing many runs
+BATCH = 6  # runs analyzed per Spark session: starting a session takes as long as analyzing many runs
 ELSEWHERE = "choose other cells with --only, or another folder with --runs"
 
 
@@ -56,7 +56,7 @@ def make(
 
 
 class _Maker:
-    """Makes the missing rounds of cells, and analyses them in batches."""
+    """Makes the missing rounds of cells, and analyzes them in batches."""
 
     def __init__(
         self, folders: Mapping[DurabilityCell, Path], wanted: int, further: Sequence[str], print_line: PrintLine
@@ -122,4 +122,4 @@ class _Maker:
         rounds = {round.number: str(round) for round in rounds_in(self._folders[cell])}
         if number not in rounds:
             self._failed[cell, number] += 1
-        return rounds.get(number, f"round {number}: no answer; see {run.path}")
+        return rounds.get(number, f"round {number}: no result; see {run.path}")

@@ -95,7 +95,7 @@ def _cause(error: str) -> str:
 
 
 def rounds_in(folder: Path) -> list[Round]:
-    """Return the analysed rounds of a cell by number; for a repeated round, the latest.
+    """Return the analyzed rounds of a cell by number; for a repeated round, the latest.
 
     Runs that a user ended early are left out.
     """
@@ -110,7 +110,7 @@ def rounds_in(folder: Path) -> list[Round]:
 
 
 def runs_in(folder: Path) -> list[RunDirectory]:
-    """Return the runs of a cell, analysed or not, the oldest first."""
+    """Return the runs of a cell, analyzed or not, the oldest first."""
     return [RunDirectory(path.parent) for path in sorted(folder.glob("*/run.json"))]
 
 
@@ -134,7 +134,7 @@ HEADINGS = (
 
 
 def table(rounds_by_cell: Mapping[DurabilityCell, Sequence[Round]]) -> str:
-    """Return the table in Markdown, and below it a list of rounds without an answer."""
+    """Return the table in Markdown, and below it a list of rounds without a result."""
     lines = [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]
     lines += [f"| {' | '.join(_row(cell, rounds))} |" for cell, rounds in rounds_by_cell.items()]
     unknown = [
@@ -143,7 +143,7 @@ def table(rounds_by_cell: Mapping[DurabilityCell, Sequence[Round]]) -> str:
         for round in rounds
         if round.outcome == UNKNOWN
     ]
-    below = ["", "Rounds without an answer, which the table leaves out:", "", *unknown] if unknown else []
+    below = ["", "Rounds without a result, which the table omits:", "", *unknown] if unknown else []
     return "\n".join([*lines, *below])
 
 

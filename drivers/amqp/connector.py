@@ -91,7 +91,7 @@ class AmqpConnector(MakesPythonClients):
         if trouble:
             raise DriverError(
                 f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, after "
-                f"{len(browser.messages)} messages; is the broker alive, or the timeout too short for the queue?"
+                f"{len(browser.messages)} messages; is the broker alive, and the timeout long enough for the queue?"
             )
         return browser.messages
 

@@ -213,7 +213,7 @@ class LoadClient(Protocol):
     ) -> Any:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
 
-        ``work``: the processing time per message before the acknowledgement, drawn with ``work_rng``. The next message
+        ``work``: the processing time per message before the acknowledgment, drawn with ``work_rng``. The next message
         counts as received after that.
         """
 

@@ -70,41 +70,42 @@ class FailoverOptions:
     """Every option of the transport, with its default. Attempts count passes over the whole list; -1 is no limit."""
 
     initial_reconnect_delay_ms: int = _option("initialReconnectDelay", 10, by=ALL_BUT_CORE)
-    """from a loss to the first pass; without back-off, before each pass."""
+    """delay from the lost connection to the first pass; without back-off, the delay before each pass."""
     max_reconnect_delay_ms: int = _option("maxReconnectDelay", 30_000)
-    """the longest delay"""
+    """maximum delay"""
     reconnect_delay_ms: int = _option("reconnectDelay", 10)
-    """after the first failed pass at the start; 10 means as `initialReconnectDelay`. Core: after any first pass"""
+    """delay after the first failed pass at the start; 10 means `initialReconnectDelay`. Core: after any first pass"""
     use_exponential_back_off: bool = _option("useExponentialBackOff", True)
-    """each failed pass multiplies the delay"""
+    """whether each failed pass multiplies the delay"""
     reconnect_delay_exponent: float = _option("reconnectDelayExponent", 2.0)
-    """the factor"""
+    """factor of the back-off"""
     max_reconnect_attempts: int = _option("maxReconnectAttempts", NO_LIMIT)
-    """passes until the client gives up; -1: no limit; 0: one pass at the start, none after a loss (Core: one)"""
+    """passes until the client gives up; -1: no limit; 0: one pass at the start, none after a lost connection (Core:
+    one)"""
     startup_max_reconnect_attempts: int = _option("startupMaxReconnectAttempts", NO_LIMIT)
-    """the same before the first connection; -1: as `maxReconnectAttempts`"""
+    """the same before the first connection; -1: the value of `maxReconnectAttempts`"""
     timeout_ms: int = _option("timeout", NO_LIMIT)  # of blocked sends only
-    """how long a send waits for a connection, until it is `failed` and its producer ends; 0 or less: no limit"""
+    """how long a send waits for a connection before it is `failed` and its producer ends; 0 or less: no limit"""
     randomize: bool = _option("randomize", True)
-    """a new random order for each pass; `false`: the order of the list"""
+    """`true`: a new random order for each pass; `false`: the order of the list"""
     warn_after_reconnect_attempts: int = _option("warnAfterReconnectAttempts", 10, by=ALL_BUT_CORE)
-    """STOMP and AMQP warn after the first failed pass, then after each further number of this size. OpenWire: no
-    effect."""
+    """STOMP and AMQP clients warn after the first failed pass, and then each time this number of further passes has
+    failed. OpenWire: no effect."""
     priority_backup: bool = _option("priorityBackup", False, by=ALL_BUT_CORE)
-    """a client returns to the first broker of the list when it can."""
+    """whether a client returns to the first broker of the list when it can."""
     priority_uris: tuple[ServerUri, ...] = _option(
         "priorityURIs", (), by=ALL_BUT_CORE
     )  # none: the first URI has priority
-    """brokers to return to, instead of the first."""
+    """brokers to return to, instead of the first broker of the list."""
     backup: bool = _option("backup", False, by=OPENWIRE)
     backup_pool_size: int = _option("backupPoolSize", 1, by=OPENWIRE)
     track_messages: bool = _option("trackMessages", False, by=OPENWIRE)
     max_cache_size_bytes: int = _option("maxCacheSize", 131_072, by=OPENWIRE)
     track_transaction_producers: bool = _option("trackTransactionProducers", True, by=OPENWIRE)
     update_uris_supported: bool = _option("updateURIsSupported", True, by=OPENWIRE)
-    """`false`: ignore the file of `updateURIsURL`, and brokers that a broker names; only OpenWire accepts `=true`"""
+    """`false`: ignore the file of `updateURIsURL`, and brokers announced by a broker; only OpenWire accepts `=true`"""
     update_uris_url: str = _option("updateURIsURL", "", by=ALL_BUT_CORE)
-    """URL or path of a file with URIs and commas between them, read before each pass; they come before the list."""
+    """URL or path of a file with comma-separated URIs, read before each pass; they are tried before the list."""
     rebalance_update_uris: bool = _option("rebalanceUpdateURIs", True, by=OPENWIRE)
     reconnect_supported: bool = _option("reconnectSupported", True, by=OPENWIRE)
 

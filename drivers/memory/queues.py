@@ -115,7 +115,7 @@ class Queue:
             self.bury(stored)
 
     def leave(self, taker: MemorySubscription) -> None:
-        """Stop delivering to this subscriber. Its later acknowledgements still count."""
+        """Stop delivering to this subscriber. Its later acknowledgments still count."""
         if taker in self.takers:
             self.takers.remove(taker)
 

@@ -316,7 +316,7 @@ class StompConnection:
 
 
 def _delivery(frame: RawFrame, received_ns: int) -> Delivery:
-    """Return a delivery. The acknowledgement repeats the token as it came: it is already escaped."""
+    """Return a delivery. The acknowledgment repeats the token as it came: it is already escaped."""
     return Delivery(
         body=frame.body,
         received_ns=received_ns,

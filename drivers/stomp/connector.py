@@ -105,7 +105,7 @@ class StompConnector(MakesPythonClients):
         if trouble:
             raise DriverError(
                 f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, after {len(messages)} "
-                "messages; is the broker alive, or the timeout too short for the queue?"
+                "messages; is the broker alive, and the timeout long enough for the queue?"
             )
         return messages
 
@@ -120,7 +120,7 @@ def _require_browsing(connection: StompConnection) -> None:
 
 
 def _browse_headers(queue: str) -> dict[str, str]:
-    """Return headers with automatic acknowledgement: a browser that acknowledged itself would stop at its prefetch."""
+    """Return headers with automatic acknowledgment: a browser that acknowledged itself would stop at its prefetch."""
     return {
         "destination": destination_header(Destination("queue", queue)),
         "id": "browse",

@@ -5,9 +5,9 @@ end a connection. The replaced parts:
 
 - connecting: one attempt, with the reason if it fails, and without Nagle's delay, which would be measured as latency;
 - MESSAGE and RECEIPT frames (`drivers.stomp.stream`): stomp.py takes 27 µs for each, and may lose one;
-- writing: frames come encoded, and several are written together. The reader collects the acknowledgements for one read
+- writing: frames come encoded, and several are written together. The reader collects the acknowledgments for one read
   and sends them in one write. Another thread may be writing at that moment, and may wait for a broker that reads
-  nothing. Then the reader continues reading, and the other thread sends the acknowledgements after its own frames. The
+  nothing. Then the reader continues reading, and the other thread sends the acknowledgments after its own frames. The
   reader waits for room in the socket only while there is nothing to read;
 - heart-beats: stomp.py stops checking them while a write is blocked, and a frozen broker blocks a producer's writes.
   stomp.py also gives up after 1.5 intervals, but ActiveMQ may leave 2 intervals between two beats.

@@ -31,10 +31,10 @@ log = logging.getLogger("brokerbench")
 class BrokerUser(User, metaclass=SettingsMeta):
     """A client of one group. ``fixed_count`` (Locust's own) is the number of users in a class.
 
-    ``connections``: how it holds connections (`connection_modes`). ``pool_size``: the number of connections that the
-    users of a group share in each process, if they share. ``uris``: which brokers its failover URI lists: ``all`` of
-    its group, or ``one``, which the users of a class take in rotation. ``may_fail``: an error of one user ends only
-    this user, with a warning, and the load continues. Without it an error ends the load.
+    ``connections``: the connection mode (`connection_modes`). ``pool_size``: the number of connections that the
+    users of a group share in each process if the mode is ``pooled``. ``uris``: the brokers in its failover URI: ``all``
+    brokers of its group, or ``one``, which the users of a class take in rotation. ``may_fail``: an error of one user
+    ends only this user, with a warning, and the load continues. Without it, an error ends the load.
 
     ``destinations``: the number of destinations. If there are several, ``destination`` has ``{n}`` in place of the
     number. Each user has a share of them: a producer sends to its share in rotation, a consumer subscribes to its
@@ -47,7 +47,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
     abstract = True
     role: ClassVar[str] = ""
     group: ClassVar[str] = ""
-    """a client group of the topology: `producers`, `consumers`, or one of your own"""
+    """a client group of the topology: `producers`, `consumers`, or your own"""
     destination: ClassVar[str] = "queue://brokerbench"
     """`queue://NAME` or `topic://NAME`; see
     [wildcards, virtual topics and lists](#wildcards-virtual-topics-and-lists)"""
@@ -59,12 +59,12 @@ class BrokerUser(User, metaclass=SettingsMeta):
     may_fail: ClassVar[bool] = False
     """whether an error ends only the user in which it occurs: see [drivers.md](drivers.md#outcomes-of-a-send)"""
     connections: ClassVar[str] = ONE
-    """or `"pooled"`, `"per-message"`: see [drivers.md](drivers.md#connections)"""
+    """`"one"`, `"pooled"` or `"per-message"`: see [drivers.md](drivers.md#connections)"""
     pool_size: ClassVar[int] = 1
-    """connections that the users of a group share in each process, if they share"""
+    """with `"pooled"`: number of connections that the users of a group share in each process"""
     joins: ClassVar[str] = ""
     uris: ClassVar[str] = ALL_URIS
-    """or `"one"`: see [drivers.md](drivers.md#clients-with-one-broker-in-their-uri)"""
+    """`"all"` or `"one"`: see [drivers.md](drivers.md#clients-with-one-broker-in-their-uri)"""
     _ready = False
     _failed_to_start = False
     _index: int | None = None

@@ -35,9 +35,9 @@ from records.loads.send_schedule import ClosedSchedule, Schedule, producer_sched
 class ProducerUser(BrokerUser):
     """Sends on a schedule until the load ends, then waits for outstanding answers.
 
-    ``in_flight``: how many sends may wait for their confirmation. At this limit the next slot waits: it is sent late
-    with its own due time, and counts as blocked. ``transaction_size``: how many messages arrive together or not at all;
-    0: no transactions. ``rate_steps``: how the rate of one producer changes in the load, in the syntax of
+    ``in_flight``: the maximum number of unconfirmed sends. At this limit, the next message waits: it is sent late
+    with its own due time, and counts as blocked. ``transaction_size``: the number of messages per transaction; 0: no
+    transactions. ``rate_steps``: how the rate of one producer changes during the load, in the syntax of
     `records.loads.rate_steps`; empty: it does not change. ``awaits_replies``: the user's connection has a temporary
     queue, from which it receives the replies.
 
@@ -47,13 +47,13 @@ class ProducerUser(BrokerUser):
     abstract = True
     role = "producer"
     body_bytes: ClassVar[int] = 1_024
-    """size of a body, 32 at least"""
+    """size of a message body in bytes, at least 32"""
     durable: ClassVar[bool] = True
-    """whether messages survive a restart, and are confirmed"""
+    """whether messages are durable: they survive a restart of their broker, and sends are confirmed"""
     sends_per_second: ClassVar[float] = 10.0
     """rate of each producer"""
     in_flight: ClassVar[int] = 1_000
-    """sends that may wait for their confirmation"""
+    """maximum number of unconfirmed sends"""
     rate_steps: ClassVar[str] = ""
     arrivals: ClassVar[str] = FIXED
     """`"fixed"`: sends at equal intervals; `"poisson"`: at random intervals, as many independent clients send;
@@ -66,13 +66,13 @@ class ProducerUser(BrokerUser):
     awaits_replies: ClassVar[bool] = False
     """whether each message is a request: see [drivers.md](drivers.md#requests-and-replies)"""
     properties: ClassVar[Mapping[str, Values]] = {}
-    """of each message, by name: one value, or several that messages cycle through. Message n (`seq`) has value n
-    modulo their number: `{"color": ["red", "blue"]}`. Text, whole numbers, decimals or truth values; STOMP carries
-    only text"""
+    """message properties by name: one value, or several values that messages cycle through, as in
+    `{"color": ["red", "blue"]}`. Message n (`seq`) has value n modulo the number of values. Values are text, integers,
+    decimal numbers or booleans; STOMP only carries text"""
     time_to_live_s: ClassVar[float | None] = None
-    """seconds after which no consumer receives a message any longer; `None`: never"""
+    """time to live of the messages in seconds; `None`: messages do not expire"""
     priority: ClassVar[int] = DEFAULT_PRIORITY
-    """0 to 9. Classic respects it only with the policy `prioritized_messages`"""
+    """priority of the messages, 0 to 9. Classic respects it only with the policy `prioritized_messages`"""
     _progress: ScheduleProgress | None = None
 
     @classmethod
@@ -220,8 +220,8 @@ class ProducerUser(BrokerUser):
 class Stay:
     """A period in which a consumer is connected, in seconds of the load. The first stay begins before the load.
 
-    ``until_s``: None for as long as the run needs it. ``place``: the broker that it tries first, by its place in the
-    group's failover URI, counted from 0 and wrapping around; None: as the URI says.
+    ``until_s``: None for as long as the run needs it. ``place``: the broker that it tries first, as an index into the
+    group's failover URI, from 0 and wrapping around; None: the order of the URI.
     """
 
     until_s: float | None = None
@@ -254,29 +254,29 @@ def _problem_of(stays: Sequence[Stay]) -> str:
 class ConsumerUser(BrokerUser):
     """Subscribes and acknowledges each message individually until Locust stops the users.
 
-    If producers connect for each message, a consumer still keeps a connection of its own, like a service that calls
-    functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
-    another client of the run. A durable subscriber comes back with the client id and the subscription's name of its
-    first stay, and the results count it as one client. ``work_ms``: how long it takes per message before it
-    acknowledges it, in the syntax of `drivers.client.work`. ``selector``: empty: every message. ``replies``: it answers
-    each request before it acknowledges it.
+    If producers connect for each message, a consumer still keeps its own connection, like a service that calls
+    functions. ``stays``: when and where it is connected; it closes its connection at the end of each stay. A later stay
+    is another client of the run. A durable subscriber comes back with the client id and the subscription's name of its
+    first stay, and the results count it as one client. ``work_ms``: the time that it works on each message before
+    acknowledging it, in the syntax of `drivers.client.work`. ``selector``: empty for every message. ``replies``: it
+    answers each request before acknowledging it.
     """
 
     abstract = True
     role = "consumer"
     prefetch: ClassVar[int] = 100
-    """messages that a broker may send ahead"""
+    """maximum number of messages that a broker sends ahead of their acknowledgment"""
     selector: ClassVar[str | Sequence[str]] = ""
-    """which messages it receives, by their properties: `"color = 'red' AND weight > 3"`. A list of selectors:
-    consumers of the class take them in rotation"""
+    """message selector: `"color = 'red' AND weight > 3"`. With a list of selectors, the consumers of the class take
+    them in rotation"""
     _own_selector: str | None = None
     durable_subscription: ClassVar[bool] = False
-    """of a topic"""
+    """whether it has a durable subscription to its topic"""
     stays: ClassVar[tuple[Stay, ...]] = (Stay(),)
     """when and where it is connected: see [backlog](scenarios/backlog.md) and
     [durable_subscribers](scenarios/durable_subscribers.md)"""
     work_ms: ClassVar[float | str] = 0
-    """how long it takes per message before it acknowledges it: `5`, `"2..8"` or `"exponential(5)"`; see
+    """milliseconds that it works on each message before acknowledging it: `5`, `"2..8"` or `"exponential(5)"`; see
     [drivers.md](drivers.md#consumers-that-take-time)"""
     replies: ClassVar[bool] = False
     """whether it answers requests: see [drivers.md](drivers.md#requests-and-replies)"""

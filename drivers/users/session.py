@@ -215,7 +215,7 @@ class Session:
         user's stay that it is for; each has its own pool. In each process a client group has one pool for producers and
         another for consumers, for each protocol that they use (``user_class`` decides it), and one for the durable
         subscribers of each user class. A full broker may stop
-        reading from connections that send, and acknowledgements must still get through.
+        reading from connections that send, and acknowledgments must still get through.
 
         ``returns``: the user's client of its first stay, if this stay has the same client id. Users that shared that
         client share this one too.

@@ -127,9 +127,9 @@ class DistributedLoadGenerators:
         for worker in self._workers:
             answer = self._equipped.get(worker)
             if answer is None and self._is_lost(worker):
-                refusals.append(f"worker {worker} was lost before it could be equipped")
+                refusals.append(f"worker {worker} was lost before it could be set up")
             elif answer is None:
-                within = f"within {EQUIP_TIMEOUT_S:g} s when it was to be equipped"
+                within = f"within {EQUIP_TIMEOUT_S:g} s when it was set up"
                 refusals.append(f"worker {worker} did not answer {within}")
             elif why := answer["refusal"] or another_build(answer.get("build_id", "an older one"), self._build_id):
                 refusals.append(f"worker {worker}: {why}")

@@ -104,8 +104,8 @@ class WorkerDuty:
             if not refusal:
                 self._take_on(data)
         except Exception as error:  # Locust would only log it, here
-            refusal = f"it could not be equipped: {error!r}"
-            log.exception("this worker could not be equipped")
+            refusal = f"it could not be set up: {error!r}"
+            log.exception("this worker could not be set up")
         if refusal:
             log.error("this worker cannot take part in the master's run: %s", refusal)
             self._environment.process_exit_code = CANNOT_TAKE_PART

@@ -33,7 +33,8 @@ class CommandFault(BrokerFault):
     seconds: ClassVar[Mapping[str, str]] = {"expect": "expect_s"}
     texts: ClassVar[tuple[str, ...]] = ("target",)
     does: ClassVar[str] = (
-        "your command takes down a broker that runs already (`--runtime external`); the broker comes back on its own"
+        "your command takes down a broker that brokerbench did not start (`--runtime external`); the broker comes back "
+        "on its own"
     )
     needs: ClassVar[tuple[Capability, ...]] = ()
     takes_down: ClassVar[bool] = True

@@ -21,7 +21,7 @@ from topologies.runtimes.proxies.link_proxies import LinkProxies
 
 MOST_TIMES = 1_000  # each repetition runs in its own thread
 FOREVER = math.inf
-"""The ``for_s`` of a fault that is never mended. In ``--fault``: ``for=forever``."""
+"""The ``for_s`` of a fault that lasts until the end of the run. In ``--fault``: ``for=forever``."""
 
 
 class Probe(Protocol):

@@ -26,8 +26,8 @@ class JoinBroker(BrokerFault):
 
     kind: ClassVar[str] = "join"
     does: ClassVar[str] = (
-        "until `at`, the broker is absent: it is not started, and its links are not proven; after `for` seconds in the "
-        "network it is asked to shut down, and without `for` it stays"
+        "the broker is absent until `at`: it is not started, and its links are not proven; after `for` seconds in the "
+        "network, it is shut down cleanly; without `for`, it stays"
     )
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.LINKS_BROKERS)
     effect_timeout_s: ClassVar[float] = JOIN_TIMEOUT_S

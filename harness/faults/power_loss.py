@@ -33,10 +33,10 @@ class PowerLoss(BrokerTakenDown):
     takes: ClassVar[str] = "BROKER"
     does: ClassVar[str] = (
         "the broker's machine loses power: its disk keeps only flushed data, and the broker is killed; after "
-        "`for` seconds the disk is mounted again and the broker started. For several brokers at the same moment, write "
-        "`power-loss(broker-1+broker-2, at=10, for=15)`. With `again=2` the power fails once more 2 s after the start "
-        "began, and returns at once. Every broker of the run then has a separate disk, as with "
-        "`--disks`. A store that a pair shares stays up, unless all brokers that use it lose power at the same moment"
+        "`for` seconds, the disk is mounted again and the broker started. For several brokers at the same moment, "
+        "write `power-loss(broker-1+broker-2, at=10, for=15)`. With `again=2`, the power fails once more 2 s after the "
+        "start began, and returns at once. Every broker of the run then has a separate disk, as with `--disks`. The "
+        "shared store of a pair stays up, unless all brokers that use it lose power at the same moment"
     )
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.OWNS_DISKS)
     seconds: ClassVar[Mapping[str, str]] = {"for": "for_s", "again": "again_s"}

@@ -12,7 +12,7 @@ class RestartBroker(StopBroker):
     """SIGTERM, then a start. The duration depends on the broker alone."""
 
     kind: ClassVar[str] = "restart"
-    does: ClassVar[str] = "the broker is asked to shut down, and started again at once"
+    does: ClassVar[str] = "the broker is shut down cleanly, and started again at once"
     seconds: ClassVar[Mapping[str, str]] = {}
 
     for_s: float | None = field(default=0.0, init=False)

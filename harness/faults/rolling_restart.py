@@ -65,10 +65,10 @@ class RollingRestart(RestartBroker):
 
     kind: ClassVar[str] = "rolling-restart"
     does: ClassVar[str] = (
-        "every broker, one after the other, is asked to shut down and started again at once; each restart begins "
+        "the brokers are shut down cleanly and started again at once, one after the other; each restart begins "
         "`pause` seconds (default 5) after the previous broker accepts logins again and has its links up. The results "
-        "have one `restart` per broker. With a client group instead of `all`, the brokers where the group enters are "
-        "restarted. `overlay` names a file like that of `--overlay`, with settings that each broker has after its "
+        "have one `restart` per broker. With a client group instead of `all`, only the brokers where the group enters "
+        "are restarted. `overlay` names a file as for `--overlay`, with the settings that each broker has after its "
         "restart"
     )
     takes: ClassVar[str] = "all"

@@ -28,9 +28,9 @@ class StartLink(LinkFault):
     kind: ClassVar[str] = "start-link"
     seconds: ClassVar[dict[str, str]] = {}
     does: ClassVar[str] = (
-        "until `at`, the link is not started, and the run does not prove it; then its network connector or AMQP "
+        "the link is not started until `at`, and the run does not prove it; then its network connector or AMQP "
         "connection is started through the management interface of the broker that opens it; a link that an earlier "
-        "fault may have ended is stopped and started"
+        "fault may have ended is stopped first"
     )
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.MANAGES_BROKERS)
     through_proxy: ClassVar[bool] = False

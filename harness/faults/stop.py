@@ -17,7 +17,7 @@ class StopBroker(BrokerTakenDown):
     """SIGTERM, then a start."""
 
     kind: ClassVar[str] = "stop"
-    does: ClassVar[str] = "the broker is asked to shut down, and started again after `for` seconds"
+    does: ClassVar[str] = "the broker is shut down cleanly, and started again after `for` seconds"
 
     def begin(self, runtime: Runtime) -> None:
         runtime.stop(self.target)

@@ -430,11 +430,11 @@ class Options:
     prefetch: int | None = option(
         "--prefetch",
         LOAD,
-        "number of messages that a broker sends a consumer ahead of its acknowledgements",
+        "number of messages that a broker sends a consumer ahead of its acknowledgments",
         bounds=Bounds(1, INT_32),
         sets="consumers.prefetch",
     )
-    """number of messages that a broker sends a consumer ahead of its acknowledgements; not for Core, which counts bytes
+    """number of messages that a broker sends a consumer ahead of its acknowledgments; not for Core, which counts bytes
     """
     work_ms: str | None = option(  # as `drivers.client.work` reads it
         "--work-ms",
@@ -531,8 +531,8 @@ class Options:
     abort_on: str | None = option(
         "--abort-on",
         JUDGED,
-        "what ends the load early, and fails the run: 'messages.failed > 0; latency_ms.due_to_received.p99 > 500 for "
-        "10s'; several by ';'",
+        "conditions that end the load early and fail the run: 'messages.failed > 0; latency_ms.due_to_received.p99 > "
+        "500 for 10s'; separate several with ';'",
         repeats=True,
     )
     """conditions that end the load early and fail the run, such as
@@ -646,7 +646,7 @@ class Options:
     analyse_later: bool = option(
         "--analyse-later",
         KEPT,
-        "end without results and report; `brokerbench analyse RUN RUN` analyses several runs together later",
+        "end without results and report; `brokerbench analyse RUN RUN` analyzes several runs together later",
         in_form=False,
     )
     junit: Path | None = option(

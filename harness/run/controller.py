@@ -84,7 +84,7 @@ class RunController:
         self.stored = ""  # where the run was stored, or why not, as a line for the terminal
         self.interrupted = False
         self.over = False
-        self.concluded = False  # over, and also analysed and reported
+        self.concluded = False  # over, and also analyzed and reported
         self.run_number = secrets.randbits(32)
         self.directory = _folder(plan)
         self.recorder = Recorder(self.directory, process)

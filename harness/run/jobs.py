@@ -39,7 +39,7 @@ def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], Non
     with _writing(run), temporary_folder(SCRATCH) as scratch:
         environment["TMPDIR"] = str(scratch)
         log = run.path / "logs" / "analysis.log"
-        again = f"`brokerbench analyse {run.path}` analyses the run again"
+        again = f"`brokerbench analyse {run.path}` analyzes the run again"
         results = [run.summary_path, run.digests_path]  # in the order in which they are written
         status = _make(results, command, environment, log, progress, again, remove=[scratch])
     expected = EXIT_STATUS[run.read_verdict()]
@@ -49,7 +49,7 @@ def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], Non
 
 
 def report(run: RunDirectory, other_files: Mapping[str, Path], progress: Callable[[str], None]) -> None:
-    """Write report.html of an analysed run, and the files that options name. Raises UserError."""
+    """Write report.html of an analyzed run, and the files that options name. Raises UserError."""
     arguments = [word for option, path in other_files.items() for word in (option, str(path))]
     with _writing(run):
         _make(

@@ -4,7 +4,7 @@
     POST /swarm, /stop                     Locust's buttons, handled here while they concern a run
     POST /user                             Locust's settings of user classes: rejected
 
-Locust's tab can show one table of text and is not refreshed while a run is analysed, so a small script adds the page
+Locust's tab can show one table of text and is not refreshed while a run is analyzed, so a small script adds the page
 below that table. This module handles Start, because Locust would accept an invalid value or a field that its form does
 not show, convert a part of the values or show an error page, and start its clock while brokers come up. It also handles
 Stop, because a run must not be ended twice at the same time. It rejects changes of user classes (/user), because the

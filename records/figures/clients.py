@@ -110,7 +110,7 @@ class MoveSpread(TypedDict):
 
     p50: Annotated[
         int | None,
-        figure("The middle client's; with two, the lower. Clients that never moved count as 0.", column="p50"),
+        figure("The median client; of two, the lower. Clients that never moved count as 0.", column="p50"),
     ]
     max: Annotated[int | None, figure("The highest number of moves of one client.", column="max")]
 
@@ -226,7 +226,7 @@ class ConnectSpread(TypedDict):
     """Milliseconds from a client's first attempt to its first connection, over the clients that first tried in the
     step. Null: none of them connected."""
 
-    p50: Annotated[float | None, figure("The middle client.", column="p50")]
+    p50: Annotated[float | None, figure("The median client.", column="p50")]
     max: Annotated[float | None, figure("The slowest client.", column="max")]
 
 

@@ -77,7 +77,7 @@ def traits_of(kind: str) -> FaultTraits:
 class OutageSpread(TypedDict):
     """Milliseconds over the clients that were cut off. Null: a client never came back, or none was cut off."""
 
-    p50: Annotated[float | None, figure("The middle client's; with two, the lower.", column="p50")]
+    p50: Annotated[float | None, figure("The median client; of two, the lower.", column="p50")]
     max: Annotated[float | None, figure("The slowest client's.", column="max")]
 
 

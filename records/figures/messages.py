@@ -226,7 +226,7 @@ class LeftBehind(TypedDict):
 class FirstReceiptSpread(TypedDict):
     """Milliseconds from the due time of a destination's first message to the first receipt."""
 
-    p50: Annotated[float | None, figure("The middle destination. Null: no destination had a receipt.", column="p50")]
+    p50: Annotated[float | None, figure("The median destination. Null: no destination had a receipt.", column="p50")]
     max: Annotated[float | None, figure("The slowest destination with a receipt.", column="max")]
 
 

@@ -34,7 +34,7 @@ class LinkTraffic(TypedDict):
 
 
 class MirrorMessages(TypedDict):
-    """Sends, acknowledgements and new queues that a broker had queued for its mirror. Null without a mirror."""
+    """Sends, acknowledgments and new queues that a broker had queued for its mirror. Null without a mirror."""
 
     max: Annotated[Count | None, of_messages("The highest number at any time.")]
 
@@ -62,7 +62,7 @@ class MirrorResult(TypedDict):
 
     lag_messages: Annotated[
         MirrorMessages,
-        means("Sends, acknowledgements and new queues that a broker had queued for its mirror. Null without a mirror."),
+        means("Sends, acknowledgments and new queues that a broker had queued for its mirror. Null without a mirror."),
     ]
     lag_s: Annotated[
         MirrorSeconds,

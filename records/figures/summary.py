@@ -55,7 +55,7 @@ class AbortResult(TypedDict):
     analysed: Annotated[float | None, means("The value of the figure by the analysis.")]
     confirmed: Annotated[
         bool | None,
-        means("Whether the analysed value meets the rule too. Null if the live figures included the warm-up."),
+        means("Whether the analyzed value meets the rule too. Null if the live figures included the warm-up."),
     ]
 
 

@@ -68,7 +68,7 @@ def changed_after_analysis(directory: RunDirectory) -> list[str]:
         raise RunUnreadable(f"{path}: cannot be read ({error}): {again}, which rewrites it") from None
     if directory.summary_path.name not in listed:
         problem = "cut short" if listed else "empty"
-        raise RunUnreadable(f"{path}: {problem}, so the analysed files are not known: {again}, which rewrites it")
+        raise RunUnreadable(f"{path}: {problem}, so the analyzed files are not known: {again}, which rewrites it")
     files = (*read_files(directory), *_result_files(directory))
     present = {file.relative_to(directory.path).as_posix() for file in files}
     return sorted({*find_changed_files(directory.path, listed), *(present - listed.keys())})
@@ -88,7 +88,7 @@ def require_listed_events(directory: RunDirectory) -> None:
 
 
 def missing_events(directory: RunDirectory) -> list[str]:
-    """Return the folders of event tables without a file; an analysed run has a file in each."""
+    """Return the folders of event tables without a file; an analyzed run has a file in each."""
     folders = (directory.events(table) for table in EVENT_TABLES)
     return [folder.relative_to(directory.path).as_posix() for folder in folders if not any(folder.glob("*.parquet"))]
 

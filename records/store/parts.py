@@ -1,4 +1,4 @@
-"""Divides the events of a run by message, so that its parts can be analysed one by one.
+"""Divides the events of a run by message, so that its parts can be analyzed one by one.
 
 A message's sends, receipts and leftovers are in the part of the same number, regardless of the process that recorded
 them. A part consists of blocks: some thousand consecutive seqs of neighboring producers, which were due at about the

@@ -31,7 +31,7 @@ TellsOfARun = Callable[[RunInfo], str]
 
 @dataclass(frozen=True)
 class AnalysedRun:
-    """One analysed run. ``latency``: due to received of the load phase.
+    """One analyzed run. ``latency``: due to received of the load phase.
 
     ``by_hops``: the same by the number of brokers that a message crossed, if enough messages did; empty if the
     protocol does not report. ``to_add_a_broker``: which brokers must be restarted to add one; '' if that is not known.

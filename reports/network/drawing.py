@@ -233,11 +233,11 @@ BROAD = 760
 LONGEST_NAME = 19
 MARK_RADIUS, LEGEND_HEIGHT, LEGEND_CHARACTER = 10, 34, 7.6
 MARKS = {
-    "tls": ("M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2", "TLS", "a padlock is TLS"),
+    "tls": ("M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2", "TLS", "a padlock marks TLS"),
     "filter": (
         "M-5 -4.5h10l-4 5v4.5l-2 -1v-3.5z",
-        "carries chosen destinations",
-        "a funnel is a link that carries chosen destinations",
+        "carries selected destinations",
+        "a funnel marks a link that only carries selected destinations",
     ),
 }
 """Signs on links: the path of a padlock and of a funnel, and the words of the legend and of the lead."""
@@ -521,12 +521,12 @@ def _unit(start: Point, end: Point) -> Point:
 
 
 def network_chart(net: NetworkDrawing) -> Chart:
-    title = "The network and what flowed over it"
+    title = "The network and its traffic"
     lead = (
         f"{counted(len(net.nodes), 'broker')}, {counted(len(net.edges), 'link')}. "
         "The width of an arrow shows the mean number of messages per second that it carried during the load. Two "
-        "arrows are a duplex link, the dot is the end that opened it, and dashes mean that nothing flowed during the "
-        "load. A frame around two brokers is a pair, a dotted frame is a region. Each box shows the open client "
+        "arrows are a duplex link, the dot marks the broker that opened it, and dashes mean that nothing flowed during "
+        "the load. A frame around two brokers is a pair, a dotted frame is a region. Each box shows the open client "
         "connections; if they changed, at the start → the end of the load."
     )
     kinds = {kind for edge in net.edges for kind in _marks_of(edge.link)}

@@ -48,7 +48,7 @@ COLUMNS = (
     Column("Jitter set (ms)", 0),
     Column("Round trip, 2 × delay (ms)", 0),
     Column("Round trip, measured (ms)", 1),
-    Column("Least – most (ms)"),
+    Column("Minimum – maximum (ms)"),
     Column("Bandwidth set (kB/s)", 0),
     Column("Bytes, whole run", 0),
 )
@@ -133,6 +133,6 @@ def mirror_sentences(mirror: MirrorResult) -> str:
 def _sentence(row: MirrorAtKill) -> str:
     moment = f"At the last sample before {row['broker']} was killed, its mirror {row['link']}"
     if not row["lag_messages"]:
-        return f"{moment} had repeated everything."
+        return f"{moment} had replicated everything."
     age = "it is not known how old they were" if row["lag_s"] is None else f"none was older than {row['lag_s']:.1f} s"
-    return f"{moment} had {counted(row['lag_messages'], 'message')} left to repeat; {age}."
+    return f"{moment} had {counted(row['lag_messages'], 'message')} left to replicate; {age}."

@@ -180,7 +180,7 @@ def _chart(number: int, trend: Trend) -> Chart:
     nights = counted(len(trend.nights), "night")
     words = f"{nights} on this machine. Lines show the median of an arm's runs, bands their range."
     measured = any(value is not None for line in trend.lines for value in line.middle)
-    few = "One night makes no trend." if len(trend.nights) == 1 and measured else "No run has this figure."
+    few = "A trend needs at least two nights." if len(trend.nights) == 1 and measured else "No run has this figure."
     draw = (lambda: draw_trend(trend)) if len(trend.nights) > 1 and measured else None
     return chart(f"trend-{number}", title, words, trend_table(trend), draw, few)
 

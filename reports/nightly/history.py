@@ -213,7 +213,7 @@ def trend_table(trend: Trend) -> Table:
 
 
 def _titles(line: TrendLine) -> tuple[str, str, str]:
-    return (f"{line.name}: smallest", f"{line.name}: middle", f"{line.name}: largest")
+    return (f"{line.name}: minimum", f"{line.name}: median", f"{line.name}: maximum")
 
 
 def _rows(trend: Trend) -> Iterator[tuple[str | float | None, ...]]:

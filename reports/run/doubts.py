@@ -224,7 +224,7 @@ def in_doubt_sentence(messages: Messages) -> str:
     A message of a topic counts once; its receptions count for each subscription.
     """
     in_doubt, recovered = messages["in_doubt"], messages["recovered"]
-    stayed = f"{counted(in_doubt, 'message')} stayed in doubt: the connection went before the broker's answer."
+    stayed = f"{counted(in_doubt, 'message')} stayed in doubt: the connection was lost before the broker answered."
     receptions = recovered + messages["in_doubt_not_received"]
     if receptions <= in_doubt:
         return f"{stayed} {recovered:,} of them were still received."

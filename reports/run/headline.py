@@ -144,7 +144,7 @@ def answer(summary: Summary) -> str:
 def _answers(summary: Summary, *, share_alike: bool = False) -> dict[str, str]:
     """Return sentences by subject. ``share_alike``: also mention consumers that share evenly."""
     if not summary["messages"]["sent"]:
-        return {"fate": "No message was sent, so this run answers nothing."}
+        return {"fate": "No message was sent, so this run does not answer its question."}
     return {
         "fate": outcome_sentence(summary),
         "kinds": kinds_sentences(summary),

@@ -100,7 +100,7 @@ def phases(run: RunInfo, summary: Summary) -> Table:
     lengths = {name: marked.get(name, value) for name, value in summary["phases"].items()}
     ended = {"warm_up": WARM_UP_ENDS.get(summary["warm_up"]["end"], "")}
     rows = tuple((name.replace("_", "-"), seconds_text(value) + ended.get(name, "")) for name, value in lengths.items())
-    return Table("How long each phase took", (Column("Phase"), Column("Duration")), rows)
+    return Table("Duration of each phase", (Column("Phase"), Column("Duration")), rows)
 
 
 def users(run: RunInfo) -> Table:

@@ -52,9 +52,7 @@ def test_a_healthy_run_had_none(spark: SparkSession, planted: Planted) -> None:
 def test_a_broker_that_stood_still_is_named_and_those_behind_it_are_not(spark: SparkSession, planted: Planted) -> None:
     (outage,) = unplanned_in(planted(stopped))
     assert outage == {**SILENCE, "from_s": pytest.approx(3.992), "clients": outage["clients"]}
-    assert unplanned_sentences([outage]).startswith(
-        "Outside of every fault, a was silent from 4.0 s to 7.3 s, while 1 "
-    )
+    assert unplanned_sentences([outage]).startswith("Outside any fault, a was silent from 4.0 s to 7.3 s, while 1 ")
 
 
 def test_a_broker_that_delivered_nothing_while_another_confirmed_is_named(
@@ -119,8 +117,8 @@ def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
     assert outage_1 == {"broker": "a", "what": "lost connections", "from_s": 2.0, "until_s": 4.0, "clients": 2}
     assert outage_2 == {"broker": "a", "what": "lost connections", "from_s": 8.5, "until_s": None, "clients": 1}
     assert unplanned_sentences([outage_1, outage_2]) == (
-        "Outside of every fault, 2 clients lost the connection to a at 2.0 s; all were connected again at 4.0 s. "
-        "Outside of every fault, 1 client lost the connection to a at 8.5 s; not all were connected again."
+        "Outside any fault, 2 clients lost the connection to a at 2.0 s; all were connected again at 4.0 s. "
+        "Outside any fault, 1 client lost the connection to a at 8.5 s; not all were connected again."
     )
 
 
@@ -140,7 +138,7 @@ def test_an_outage_to_the_end_of_the_load_is_named(spark: SparkSession, planted:
     (outage,) = summary["unplanned"]
     assert outage == {**SILENCE, "from_s": pytest.approx(3.992), "until_s": None}
     assert unplanned_sentences([outage]) == (
-        "Outside of every fault, a was silent from 4.0 s to the end of the load, while 1 client waited."
+        "Outside any fault, a was silent from 4.0 s to the end of the load, while 1 client waited."
     )
     assert summary["offered_rate"]["held"] is False
     assert summary["offered_rate"]["backlog"] == 600

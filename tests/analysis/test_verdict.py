@@ -51,7 +51,7 @@ def test_an_aborted_run_fails_with_reason_and_second() -> None:
     assert aborted_as(ABORT, 815.0) == ("fail", [SAID])
     assert aborted_as(ABORT, 815.0, {P99: "it was late"}) == (
         "fail",
-        [f"{SAID}; the analysed figure is doubtful, as it was late"],
+        [f"{SAID}; the analyzed figure is doubtful, as it was late"],
     )
 
 

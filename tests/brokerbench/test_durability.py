@@ -177,7 +177,7 @@ def test_the_table_has_a_row_for_each_cell() -> None:
         "| 0 of 3 |",
         "| classic | 5.18.3 | single | never | power | 900 | 850 | 1 of 1 | 4.25 s | 1 | 3 | 6.0 s | 1 of 2 |",
         "",
-        "Rounds without an answer, which the table leaves out:",
+        "Rounds without a result, which the table omits:",
         "",
         "- classic, 5.18.3, single, never, power, round 2: the verdict is unknown",
     ]

@@ -46,7 +46,7 @@ def test_losses_are_in_the_table_and_the_report(unsynced: RunOutcome) -> None:
     assert sum(row["lost"] for row in rows) == recovery["gone"]
     page = (unsynced.run / "report.html").read_text(encoding="utf-8")
     assert "broker-1 lost power at 6 s" in page
-    assert "What survived, by when it was confirmed" in page
+    assert "Messages that survived, by time of confirmation" in page
 
 
 @pytest.mark.timeout(TIMEOUT_S + 60)

@@ -114,7 +114,7 @@ def test_a_broker_that_stands_still_by_nobodys_plan_is_named_with_its_clients(on
     assert (silence["broker"], silence["what"], silence["clients"]) == ("broker-1", "silent", 8)
     assert silence["until_s"] - silence["from_s"] == pytest.approx(3, abs=0.8)
     page = (outcome.run / "report.html").read_text(encoding="utf-8")
-    assert "Outside of every fault, broker-1 was silent from" in page
+    assert "Outside any fault, broker-1 was silent from" in page
     assert nothing_left(outcome.runs)
 
 

@@ -102,7 +102,7 @@ def destinations(reached: int, count: int) -> Destinations:
         (
             destinations(100, 100),
             "Messages flowed on all 100 destinations 1.7 s after the first was due; "
-            "the first of the slowest destination took 828 ms.",
+            "on the slowest destination, the first message took 828 ms.",
         ),
         (destinations(1, 3), "Messages were received from 1 of 3 destinations."),
     ],

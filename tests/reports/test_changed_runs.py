@@ -203,7 +203,7 @@ def test_an_incomplete_list_of_digests_is_rejected(run: Path, lines: int, proble
     with pytest.raises(RunUnreadable) as refused:
         write_report(run)
     assert str(refused.value) == (
-        f"{path}: {problem}, so the analysed files are not known: run `brokerbench analyse {run}` first, which "
+        f"{path}: {problem}, so the analyzed files are not known: run `brokerbench analyse {run}` first, which "
         "rewrites it"
     )
 

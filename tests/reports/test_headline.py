@@ -189,7 +189,7 @@ def silent(broker: str, from_s: float) -> dict[str, Any]:
 
 def test_a_silence_that_began_before_the_load_is_not_told_with_a_negative_time() -> None:
     assert unplanned_sentences(cast(Any, [silent("us-1", -10.7)])) == (
-        "Outside of every fault, us-1 was silent from 10.7 s before the load to 3.2 s, while 2 clients waited."
+        "Outside any fault, us-1 was silent from 10.7 s before the load to 3.2 s, while 2 clients waited."
     )
 
 

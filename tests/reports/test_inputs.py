@@ -37,7 +37,7 @@ def rewrite(run: Path, **changes: Any) -> None:
 
 def test_a_run_that_was_not_analysed(run: Path) -> None:
     (run / "summary.json").unlink()
-    expected = "RUN/summary.json: missing, so the run was not analysed: run `brokerbench analyse RUN` first"
+    expected = "RUN/summary.json: missing, so the run was not analyzed: run `brokerbench analyse RUN` first"
     assert refusal(run) == expected
 
 

@@ -18,10 +18,10 @@ def sentences_of(*rows: MirrorAtKill) -> str:
 @pytest.mark.parametrize(
     ("row", "ending"),
     [
-        (at_kill(0, 0), "had repeated everything."),
-        (at_kill(1, 1), "had 1 message left to repeat; none was older than 1.0 s."),
-        (at_kill(1_200, 4.26), "had 1,200 messages left to repeat; none was older than 4.3 s."),
-        (at_kill(60, None), "had 60 messages left to repeat; it is not known how old they were."),
+        (at_kill(0, 0), "had replicated everything."),
+        (at_kill(1, 1), "had 1 message left to replicate; none was older than 1.0 s."),
+        (at_kill(1_200, 4.26), "had 1,200 messages left to replicate; none was older than 4.3 s."),
+        (at_kill(60, None), "had 60 messages left to replicate; it is not known how old they were."),
     ],
 )
 def test_a_report_says_what_a_mirror_had_left_to_repeat(row: MirrorAtKill, ending: str) -> None:

@@ -150,7 +150,7 @@ def test_a_name_that_begins_with_an_underscore_stands_in_the_legend(tmp_path: Pa
         (RunPlan(load_s=5, fault_s=None), "No fault was injected."),
         (RunPlan(load_s=5, hops_known=False), "The protocol does not report how many brokers a message crossed"),
         (RunPlan(load_s=5, sampled=False), "The brokers were not sampled, or none of them reported this figure."),
-        (RunPlan(load_s=5, per_s=0, sampled=False), "No message was sent, so this run answers nothing."),
+        (RunPlan(load_s=5, per_s=0, sampled=False), "No message was sent, so this run does not answer its question."),
         (RunPlan(load_s=5, per_s=0), "No message was received, so latency is unknown."),
         (RunPlan(load_s=5, run={"command": ()}), "run.json does not contain the command."),
         (RunPlan(load_s=5, run={"brokers": (), "links": (), "groups": ()}), "run.json names no brokers."),

@@ -40,7 +40,7 @@ def fault(**changes: Any) -> FaultRecovery:
             },
             "broker-2 lost power at 10 s: no client was cut off. 5,000 acknowledged messages were lost, none was "
             "delivered twice. Of 6,000 messages that waited at broker-2, 5,000 are gone: 4 sequences lost everything "
-            "and 1 sequence lost the last messages; the oldest one had been confirmed 4.42 s before.",
+            "and 1 sequence lost the last messages; the oldest of them was confirmed 4.42 s before the fault.",
         ),
         (
             {"restored_s": None, "cut_off": 0},

@@ -188,7 +188,7 @@ def test_a_link_shows_tls_and_chosen_destinations() -> None:
     chart = network_chart(network(marked_run(), table(LINKS), table(CONNECTIONS), load_s=10))
     marks = re.findall(r'<g class="mark"[^>]*><title>(.*?)</title>', chart.svg)
     assert marks == ["a-to-b uses TLS", "a-to-b: excluded_destinations: queue://&lt;x&gt;"]
-    assert re.findall(r'class="legend"[^>]*>(.*?)<', chart.svg) == ["TLS", "carries chosen destinations"]
+    assert re.findall(r'class="legend"[^>]*>(.*?)<', chart.svg) == ["TLS", "carries selected destinations"]
     titles = [column.title for column in chart.table.columns]
     rows = [dict(zip(titles, row, strict=True)) for row in chart.table.rows]
     assert [(row["TLS"], row["Destinations"]) for row in rows] == 2 * [

@@ -170,7 +170,7 @@ def test_a_paused_broker_can_be_stopped_and_takes_its_leave(mesh: Runtime) -> No
 def test_operations_on_a_broker_that_is_not_there_name_those_that_are(mesh: Runtime) -> None:
     with pytest.raises(KeyError, match=r"no broker 'hub'.*broker-1, broker-2, broker-3"):
         mesh.kill("hub")
-    with pytest.raises(KeyError, match="broker 'broker-1' does not speak 'mqtt'; it speaks openwire, stomp, amqp"):
+    with pytest.raises(KeyError, match="broker 'broker-1' does not support 'mqtt'; it supports openwire, stomp, amqp"):
         mesh.endpoint("broker-1", "mqtt")
     with pytest.raises(RuntimeFailed, match="broker 'broker-1' cannot be started: it is already running"):
         mesh.start("broker-1")

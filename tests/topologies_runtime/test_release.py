@@ -70,7 +70,7 @@ def test_another_version_is_refused_with_those_of_the_product(entry: str, versio
     with pytest.raises(UserError) as refused:
         release_of(build(entry), version)
     assert str(refused.value) == (
-        f"--broker-version {version}: {versions}, or name a distribution of another version by --distribution"
+        f"--broker-version {version}: {versions}, or name a distribution of another version with --distribution"
     )
 
 

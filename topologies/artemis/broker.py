@@ -163,7 +163,7 @@ class ArtemisBroker(AnyBroker):
     critical_analyzer_timeout_ms: int = number(120_000, least=1)
     critical_analyzer_policy: str = choice("LOG", "SHUTDOWN", "HALT")
     wildcard_routing: bool = True
-    # mirrors, at the target: how often to look for the message of an acknowledgement that arrived first
+    # mirrors, at the target: how often to look for the message of an acknowledgment that arrived first
     mirror_ack_queue_attempts: int = number(5, least=1)
     mirror_ack_page_attempts: int = number(2, least=1)
     mirror_ack_retry_delay_ms: int = number(100, least=1)

@@ -115,7 +115,7 @@ class AddressMatch:
 
 @dataclass(frozen=True)
 class Mirror:
-    """The broker events that a mirror repeats: every send, and by default acknowledgements and queues.
+    """The broker events that a mirror repeats: every send, and by default acknowledgments and queues.
 
     Messages older than the mirror are not repeated. With ``sync`` a send also waits for the target.
     """

@@ -1,4 +1,4 @@
-"""Finds loops of AMQP connections, where messages would circulate for ever.
+"""Finds loops of AMQP connections, where messages would circulate forever.
 
 AMQP connections do not count hops, and senders and receivers do not wait for demand, so the manual warns of loops.
 Mirrors alone make no loop: each mirror knows which broker a message came from. But a sender or a receiver delivers a
@@ -168,7 +168,7 @@ def _described(path: FlowPath) -> str:
     then = "".join(f", {flow.content} on to {flow.end!r}{_alternate(flow)}" for flow in between)
     return (
         f"{where}: {start.content} goes from {start.begin!r} to {start.end!r}{_alternate(start)}{then} and"
-        f" {last.content} comes back{_alternate(last)}, so messages circulate for ever; let them match different"
+        f" {last.content} comes back{_alternate(last)}, so messages circulate forever; let them match different"
         " addresses"
     )
 

@@ -5,7 +5,7 @@ that take an agent send requests; all others are pure.
 
 Links are identified by the queues that Artemis keeps for them: one for each cluster member and one for each mirror.
 Senders and receivers are consumers, so their figures come from the list of consumers. A mirror's queue holds events
-(sends, acknowledgements, created queues), so its figures count events, not messages.
+(sends, acknowledgments, created queues), so its figures count events, not messages.
 """
 
 import json

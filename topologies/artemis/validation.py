@@ -124,7 +124,7 @@ def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]
     if link.peers and not isinstance(link.to, Router):
         yield (
             f"link {link.name!r} has a peer but ends at broker {link.to.name!r}: messages would circulate between the"
-            " two for ever; a peer is for a Router, use senders or receivers between brokers"
+            " two forever; a peer is for a Router, use senders or receivers between brokers"
         )
     yield from _alternates(link)
 

@@ -114,7 +114,7 @@ class Broker(AnyBroker):
             if connector.protocol == protocol:
                 return connector
         protocols = ", ".join(self.protocols)
-        raise KeyError(f"broker {self.name!r} does not speak {protocol!r}; it speaks {protocols}")
+        raise KeyError(f"broker {self.name!r} does not support {protocol!r}; it supports {protocols}")
 
     @property
     def protocols(self) -> tuple[str, ...]:

@@ -184,7 +184,7 @@ def _fetched(distribution: PinnedArtifact, folder: Path, final: Path, fetch: Fet
         raise DistributionUnavailable(
             f"{distribution.coordinate} {_flaw(distribution, final)} and could not be fetched "
             f"({type(error).__name__}: {_first_line(error)}). Connect to the network once (behind a proxy set "
-            f"HTTPS_PROXY), or copy that folder from a machine that has it and name it by {CACHE_VARIABLE}"
+            f"HTTPS_PROXY), or copy that folder from a machine that has it, and set its path in {CACHE_VARIABLE}"
         ) from error
 
 
@@ -240,8 +240,8 @@ def _cache_problem(distribution: PinnedArtifact, cache: Path, error: OSError) ->
     problem = f"{distribution.coordinate} cannot be kept in the cache folder {cache}: {error.strerror or error}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         free_mib = shutil.disk_usage(cache).free >> 20
-        return f"{problem} ({free_mib} MiB free). Free some space there, or name another folder by {CACHE_VARIABLE}"
-    return f"{problem}. Make that folder writable, or name another by {CACHE_VARIABLE}"
+        return f"{problem} ({free_mib} MiB free). Free some space there, or set another folder in {CACHE_VARIABLE}"
+    return f"{problem}. Make that folder writable, or set another folder in {CACHE_VARIABLE}"
 
 
 def _first_line(error: Exception) -> str:

@@ -157,7 +157,7 @@ class JvmLaunch(ProductLaunch):
     ) -> OwnBuild | PinnedArtifact:
         if path:
             return own_build(path, lambda home: self._version_of(home, path, topology, others))
-        chosen = self.chosen(version, ", or name a distribution of another version by --distribution")
+        chosen = self.chosen(version, ", or name a distribution of another version with --distribution")
         return next(distribution for distribution in self.distributions if distribution.version == chosen)
 
     def _version_of(self, home: Path, path: Path, topology: str, others: Sequence[ProductLaunch]) -> str:

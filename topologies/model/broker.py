@@ -114,7 +114,7 @@ class AnyBroker:
         """Raise KeyError, which lists the valid protocols, if clients cannot use ``protocol``."""
         if protocol not in self.spoken:
             protocols = ", ".join(self.spoken)
-            raise KeyError(f"broker {self.name!r} does not speak {protocol!r} to clients; it speaks {protocols}")
+            raise KeyError(f"broker {self.name!r} does not support {protocol!r} to clients; it supports {protocols}")
 
     def listener(self, protocol: str) -> str:
         """Return the entry of `protocols` with the port for clients of this protocol.
@@ -123,4 +123,4 @@ class AnyBroker:
         """
         if protocol in self.protocols:
             return protocol
-        raise KeyError(f"broker {self.name!r} does not speak {protocol!r}; it speaks {', '.join(self.protocols)}")
+        raise KeyError(f"broker {self.name!r} does not support {protocol!r}; it supports {', '.join(self.protocols)}")

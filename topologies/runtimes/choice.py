@@ -193,7 +193,7 @@ class BrokerSetup:
                 raise UserError(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {unreached}")
             return
         if self.brokers_file is None:
-            raise UserError(f"--runtime {self.runtime}: name the addresses of the brokers by --brokers-file FILE")
+            raise UserError(f"--runtime {self.runtime}: add --brokers-file FILE, with the brokers' addresses")
         for option, is_given in (
             ("--broker-memory", self.broker_memory_mb != DEFAULT_MEMORY_MB),
             ("--base-port", self.base_port is not None),

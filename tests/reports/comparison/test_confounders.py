@@ -124,5 +124,5 @@ def test_it_stands_below_the_answer_of_page_markdown_json_and_terminal(unequal: 
     text = markdown(comparisons)
     for line in sentences:
         assert line in page
-        assert f"beside the topology: {line}" in result.output
+        assert f"besides the topology: {line}" in result.output
         assert plain(line) in text

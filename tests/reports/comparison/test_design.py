@@ -321,7 +321,7 @@ def test_fewer_than_two_runs_or_one_named_twice_are_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("spoil", "refusal"),
     [
-        (lambda run: (run / "summary.json").unlink(), "was not analysed: run `brokerbench analyse"),
+        (lambda run: (run / "summary.json").unlink(), "was not analyzed: run `brokerbench analyse"),
         (lambda run: (run / "summary.json").write_text("{"), "cannot be read as JSON"),
         (
             lambda run: (run / "summary.json").write_text('{"summary_version": 7}'),
