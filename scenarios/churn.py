@@ -1,6 +1,6 @@
 """Producers connect to a broker for each message, as cloud functions do, send it and disconnect.
 
-Asks: how much do brokers and messages pay for a connection per message, compared with permanent connections?
+Asks: how much does a connection per message cost brokers and messages, compared with permanent connections?
 """
 
 from brokerbench import (

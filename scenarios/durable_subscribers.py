@@ -1,6 +1,6 @@
-"""Durable subscribers are away from 5 s to 40 s. Meanwhile the producers' broker, at the other end of a link, restarts.
+"""Durable subscribers are away from 5 s to 40 s. Meanwhile, the producers' broker, at the far side of a link, restarts.
 
-Asks: does each message that was sent at the other broker reach the subscribers after they are back?
+Asks: does each message that was sent to the far broker reach the subscribers after they are back?
 """
 
 from brokerbench import (

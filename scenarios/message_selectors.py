@@ -1,6 +1,6 @@
-"""One queue has red and blue messages. Consumers of red messages are at the second broker, of blue ones at the third.
+"""One queue has red and blue messages. Their consumers are on the second broker for red, and on the third for blue.
 
-Asks: does a link forward only messages that the far side selects, or also messages that no consumer there takes?
+Asks: does a link forward only messages that the far side selects, or also messages that no consumer there selects?
 """
 
 # With conduit subscriptions, a link subscribes to a queue without the consumers' selectors.

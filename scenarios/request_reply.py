@@ -1,4 +1,4 @@
-"""Requesters are at one side of a network, repliers at the other. Replies go to each requester's temporary queue.
+"""Requesters are on one side of a network, and repliers on the other. Replies go to each requester's temporary queue.
 
 Asks: do replies get back over the links, and how much time does the round trip take?
 """

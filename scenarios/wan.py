@@ -41,7 +41,7 @@ class WanNearConsumer(ConsumerUser):
 
 
 class WanFarConsumer(ConsumerUser):
-    """Connects to the fourth broker in its group, counting round: in `cross-region-mesh`, it is in the other region."""
+    """Connects to the fourth broker in its group, wrapping around: in `cross-region-mesh`, it is in another region."""
 
     group = "consumers"
     destination = "queue://wan.far"
