@@ -86,7 +86,7 @@ class LoopTurns:
         os.close(self._fd)
 
     def _turned(self) -> None:
-        """Wake the greenlets of this turn; gevent's loop calls it. One that waits again is woken in the next turn."""
+        """Wake the greenlets of this turn; gevent's loop calls it. A greenlet that waits again is woken in the next."""
         woken, self._waiting = self._waiting, []
         self._watcher.stop()
         for waiter in woken:

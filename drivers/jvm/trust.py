@@ -33,7 +33,7 @@ class CertificateDoubts:
     def describe(self) -> str:
         """Return the doubts as the end of an error."""
         doubts = [f"broker {self._brokers.get(at, '')} at {at}: {doubt}" for at, doubt in self._last.items() if doubt]
-        step = "renew such a certificate, or name its authority by --ca-file"
+        step = "renew the certificate, or pass its authority with --ca-file"
         return "".join(f"; {sentence}" for sentence in (*doubts, step)) if doubts else ""
 
 

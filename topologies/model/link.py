@@ -107,7 +107,7 @@ class Link:
 
     @property
     def connector(self) -> str:
-        """The name under which its opener has it. Links of one opener with the same name start and stop together."""
+        """Its name on the broker that opens it. Links of one opener with the same name start and stop together."""
         return self.name
 
     @property

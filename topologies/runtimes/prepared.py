@@ -83,7 +83,7 @@ class Prepared(Generic[AHandle]):
     links: LinkProxies | None = field(default=None, kw_only=True)  # the proxies of the links, if any
 
     def ports_of(self, broker: str) -> dict[str, int]:
-        """Return the ports by protocol; that of management is under MANAGEMENT."""
+        """Return the ports by protocol; the management port is under MANAGEMENT."""
         return {protocol: port for (name, protocol), port in self.ports.items() if name == broker}
 
 
