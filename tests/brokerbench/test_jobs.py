@@ -92,7 +92,7 @@ def test_a_killed_analysis_has_no_status_of_a_verdict(
         jobs.analyse(run, None, lambda _line: None)
     missing = "summary.json" if before == "summary" else "analysis.sha256"
     assert str(of_a_run.value).startswith(f"{missing} was not written; its job {KILLED}:")
-    assert str(of_a_run.value).endswith(f"; `brokerbench analyse {run.path}` analyses the run again")
+    assert str(of_a_run.value).endswith(f"; `brokerbench analyse {run.path}` analyzes the run again")
 
 
 def test_a_disk_that_stays_full_is_one_sentence(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
