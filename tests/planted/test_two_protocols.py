@@ -10,6 +10,7 @@ from tests.support.locust_run import RunOutcome, make_run, nothing_left
 SCENARIO = "tests/planted/locustfiles/two_protocols.py"
 SHORT = ("--runtime", "processes", "--broker-memory", "256", "--warm-up", "1", "-t", "3s", "--headless")
 BY_AMQP = ("amqp:amqp", "stomp, Orders=amqp, OrderTakers=amqp")
+THREE = ("amqp:openwire", "stomp, Orders=amqp, OrderTakers=openwire")
 
 
 @pytest.mark.brokers
@@ -17,9 +18,15 @@ BY_AMQP = ("amqp:amqp", "stomp, Orders=amqp, OrderTakers=amqp")
 @pytest.mark.parametrize(
     ("topology", "orders", "recorded"),
     [
-        pytest.param("mesh(brokers=2)", *BY_AMQP, marks=pytest.mark.amqp),
+        pytest.param("mesh(brokers=2)", *THREE, marks=[pytest.mark.amqp, pytest.mark.java]),
+        pytest.param("mesh(brokers=2)", *BY_AMQP, marks=[pytest.mark.amqp, pytest.mark.nightly]),
         pytest.param("cluster(brokers=2)", *BY_AMQP, marks=[pytest.mark.amqp, pytest.mark.nightly]),
-        pytest.param("mesh(brokers=2)", "stomp:openwire", "stomp, OrderTakers=openwire", marks=pytest.mark.java),
+        pytest.param(
+            "mesh(brokers=2)",
+            "stomp:openwire",
+            "stomp, OrderTakers=openwire",
+            marks=[pytest.mark.java, pytest.mark.nightly],
+        ),
         pytest.param(
             "cluster(brokers=2)",
             "core:openwire",

@@ -44,7 +44,6 @@ SLOW = (
     r"lifecycle/test_durability\.py::",  # topologies_runtime/test_disks.py has what a disk keeps, and what is left
     r"planted/test_closed\.py::",  # harness/test_closed_loads.py and drivers/test_schedule_loop.py have the rules
     r"planted/test_freeze\.py::",
-    r"planted/test_two_protocols\.py::.*\[(cluster|mesh.*openwire)",  # the first one is in make test
     r"planted/test_message_faults\.py::",
     r"planted/test_across_names\.py::",  # analysis/test_across_names.py counts the same rows
     r"planted/test_overload\.py::",  # analysis/test_offered_rate.py has the same queues
