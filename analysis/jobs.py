@@ -39,7 +39,7 @@ from analysis.run.store import unfinished_results, write_results, write_summary
 from analysis.run.topic import RunTopic, summary_of
 from analysis.spark import session
 from analysis.stored_run import StoredRun, name_of, usable_uri
-from records.analysis_command import SCRATCH, is_uri
+from records.analysis_command import LAST_LINE, SCRATCH, is_uri
 from records.environment import escape_unprintable
 from records.figures.summary import Summary
 from records.files import exclusive_lock
@@ -234,7 +234,8 @@ def _print_verdict(summary: Summary) -> None:
     if summary["offered_rate"]["note"]:
         _print_line(f"rate: {summary['offered_rate']['note']}")
     timing = summary["timing"]
-    _print_line(f"timing: {timing['note'] or ('every latency figure is sound.' if timing['sound'] else NO_LATENCY)}")
+    note = timing["note"] or ("every latency figure is sound." if timing["sound"] else NO_LATENCY)
+    _print_line(f"{LAST_LINE}{note}")
 
 
 def _print_line(line: str) -> None:

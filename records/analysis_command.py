@@ -7,6 +7,8 @@ from pathlib import Path
 
 SCRATCH = "brokerbench-analysis-"
 """Prefix of the folder for its temporary files."""
+LAST_LINE = "timing: "
+"""Begins the last line that it prints about a run. All results of the run are written then, and only Spark stops."""
 MASTER = re.compile(
     r"local(\[([1-9]\d{0,4}|\*)(, *[1-9]\d{0,4})?\])?|local-cluster\[ *\d+ *, *\d+ *, *\d+ *\]|yarn"
     r"|spark://[^\s:,/]+:\d+(,[^\s:,/]+:\d+)*|k8s://\S+"

@@ -343,14 +343,15 @@ class RunController:
         if self.plan.options.analyse_later:
             self.exit_status = EXIT_STATUS[self._verdict_without_analysis()]
             return
-        status = jobs.analyse(self.directory, self.plan.options.spark_master, self._log)
-        self.run_record.ended("analysis")
-        jobs.report(self.directory, self.plan.options.files, self._log)
-        self.run_record.ended("report")
-        self.exit_status = status
+        self.exit_status = jobs.analyse(self.directory, self.plan.options.spark_master, self._log, self._report)
         # run.json stays as the analysis read it, so that a second analysis has the same input
         text = json.dumps(self.info.durations_s, indent=2)
         (self.directory.path / "logs" / "durations.json").write_text(text, encoding="utf-8")
+
+    def _report(self) -> None:
+        self.run_record.ended("analysis")
+        jobs.report(self.directory, self.plan.options.files, self._log)
+        self.run_record.ended("report")
 
     def _verdict_without_analysis(self) -> str:
         if self.interrupted:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from records.analysis_command import SCRATCH, analysis_command, is_local, java_folder
+from records.analysis_command import LAST_LINE, SCRATCH, analysis_command, is_local, java_folder
 from records.environment import for_job
 from records.errors import RunUnreadable, RunUnwritable, UserError, about, explained
 from records.files import remove_file
@@ -30,8 +30,45 @@ DISK_IS_FULL_BYTES = 1_000_000
 JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
 
-def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], None]) -> int:
-    """Analyse a run, and return the verdict's exit status (`records.verdicts.EXIT_STATUS`). Raises UserError."""
+class _Follower:
+    """Passes the lines of an analysis on, and calls ``written`` once: as soon as all results are written."""
+
+    def __init__(self, results: Sequence[Path], progress: Callable[[str], None], written: Callable[[], None]) -> None:
+        self._results, self._progress, self._written = results, progress, written
+        self._called = False
+        self._error: UserError | None = None
+
+    def line(self, line: str) -> None:
+        self._progress(line)
+        if line.startswith(LAST_LINE) and all(result.exists() for result in self._results):
+            self._call()
+
+    def end(self) -> None:
+        """Call ``written`` if no line did, after the analysis has ended. Raises UserError, also of the earlier call."""
+        self._call()
+        if self._error:
+            raise self._error
+
+    def _call(self) -> None:
+        if not self._called:
+            self._called = True
+            try:
+                self._written()
+            except UserError as error:
+                self._error = error
+
+
+def analyse(
+    run: RunDirectory,
+    master: str | None,
+    progress: Callable[[str], None],
+    written: Callable[[], None] = lambda: None,
+) -> int:
+    """Analyse a run, and return the verdict's exit status (`records.verdicts.EXIT_STATUS`). Raises UserError.
+
+    ``written``: called once all results are written, while Spark takes most of a second to stop. Its UserError is
+    raised after that.
+    """
     with about("analysis: "), _writing(run):
         environment = for_job(os.environ, local=is_local(master))
         environment |= java.spark_environment(java.find_java(), java_folder(run.path))
@@ -41,7 +78,9 @@ def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], Non
         log = run.path / "logs" / "analysis.log"
         again = f"`brokerbench analyse {run.path}` analyzes the run again"
         results = [run.summary_path, run.digests_path]  # in the order in which they are written
-        status = _make(results, command, environment, log, progress, again, remove=[scratch])
+        follower = _Follower(results, progress, written)
+        status = _make(results, command, environment, log, follower.line, again, remove=[scratch])
+    follower.end()
     expected = EXIT_STATUS[run.read_verdict()]
     if status != expected:
         progress(f"analysis: its job wrote all results, but {guard.ending(status)}; see {log}")

@@ -128,6 +128,63 @@ def test_an_analysis_killed_at_its_end_keeps_its_verdict(run: RunDirectory, monk
     assert lines == [f"analysis: its job wrote all results, but {KILLED}; see {log}"]
 
 
+STOPS_ONCE_ITS_REPORT_IS_THERE = """
+import json, pathlib, sys, time
+summary, report = map(pathlib.Path, sys.argv[1:])
+print("timing: of a run before, as results are missing", flush=True)
+summary.write_text(json.dumps({"verdict": "fail"}))
+summary.with_name("analysis.sha256").touch()
+print("verdict: fail", flush=True)
+print("timing: every latency figure is sound.", flush=True)
+deadline_s = time.monotonic() + 60
+while not report.exists() and time.monotonic() < deadline_s:
+    time.sleep(0.01)
+sys.exit(1 if report.exists() else 77)
+"""
+
+
+@pytest.mark.parametrize("error", [None, UserError("the report was not written")])
+def test_the_report_is_made_while_spark_stops(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch, error: UserError | None
+) -> None:
+    """The analysis here ends only once the report exists. An error of the report is raised after that."""
+    stand_in(monkeypatch, STOPS_ONCE_ITS_REPORT_IS_THERE, str(run.summary_path), str(run.report_path))
+    monkeypatch.setattr(jobs, "analysis_command", stored_runs.analysis_command)
+    lines: list[str] = []
+
+    def report() -> None:
+        lines.append("report")
+        run.report_path.touch(exist_ok=False)
+        if error:
+            raise error
+
+    if error:
+        with pytest.raises(UserError, match="the report was not written"):
+            jobs.analyse(run, None, lines.append, report)
+    else:
+        assert jobs.analyse(run, None, lines.append, report) == EXIT_STATUS["fail"]
+    assert lines[1:] == ["verdict: fail", "timing: every latency figure is sound.", "report"]
+
+
+def test_an_analysis_killed_before_its_last_line_has_a_report(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, IS_KILLED, str(run.summary_path), "end")
+    monkeypatch.setattr(jobs, "analysis_command", stored_runs.analysis_command)
+    reports: list[str] = []
+    assert jobs.analyse(run, None, lambda _line: None, lambda: reports.append("made")) == EXIT_STATUS["pass"]
+    assert reports == ["made"]
+
+
+def test_an_analysis_without_results_has_no_report(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch, IS_KILLED, str(run.summary_path), "digests")
+    monkeypatch.setattr(jobs, "analysis_command", stored_runs.analysis_command)
+    reports: list[str] = []
+    with pytest.raises(UserError, match=r"analysis\.sha256 was not written"):
+        jobs.analyse(run, None, lambda _line: None, lambda: reports.append("made"))
+    assert reports == []
+
+
 def test_a_killed_analysis_of_stored_runs_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Runs at a URI have no files here, so only the status shows that there is no verdict."""
     stand_in(monkeypatch, IS_KILLED, str(tmp_path / "summary.json"), "summary")
