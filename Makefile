@@ -18,34 +18,34 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in $(PYTHON_CANDIDATES); do $$p -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$p && break; done)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-help: ## Show what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  e.g.  make bench TOPOLOGY='mesh(brokers=4)' TIME=60s ARGS='--seed 7'"
 
 bench: .venv/.installed .venv/.installed-amqp ## Run a benchmark on real brokers: SCENARIO, TOPOLOGY, TIME, ARGS
 	$(BIN)/locust -f $(SCENARIO) --headless --runtime processes --topology '$(TOPOLOGY)' -t $(TIME) $(ARGS)
 
-test: .venv/.installed-dev .venv/.installed-amqp ## Run what this machine can run in ten minutes (ARGS are passed to pytest)
+test: .venv/.installed-dev .venv/.installed-amqp ## Run the tests that this machine can run, in ten minutes or less (ARGS are passed to pytest)
 	$(BIN)/python -m tests.run test $(ARGS)
 
 test-rest: .venv/.installed-dev .venv/.installed-amqp ## Run the tests of `make test-all` that a bare machine leaves out of `make test`
 	$(BIN)/python -m tests.run rest $(ARGS)
 
-test-all: ## Install and start what is missing (apt, root or sudo), then run every test but the nightly ones
+test-all: ## Install and start what is missing (apt, root or sudo), then run every test except the nightly ones
 	bash .ci/with-everything.sh .venv/bin/python -m tests.run all $(ARGS)
 
 nightly-tests: ## Run the full matrices, or one part of them (PART=2/4); installs what is missing
 	bash .ci/with-everything.sh compose .venv/bin/python -m tests.run nightly --part $(PART) $(ARGS)
 
-router-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the tests that take a router: first .ci/build-router.sh SOURCES
+router-tests: .venv/.installed-dev .venv/.installed-amqp ## Run the tests that need a router (run .ci/build-router.sh SOURCES first)
 	$(BIN)/python -m pytest -v -m router $(ARGS)
 
-install: .venv/.installed .venv/.installed-amqp ## Make .venv with what runs need and nothing else
+install: .venv/.installed .venv/.installed-amqp ## Create .venv with the packages that runs need
 
 install-otlp: install ## Add OpenTelemetry's exporter, which --otlp needs
 	@$(FROM_LOCK) -r requirements-otlp.lock
 
-setup: .venv/.installed-dev .venv/.installed-amqp ## Make .venv with everything that tests and development need
+setup: .venv/.installed-dev .venv/.installed-amqp ## Create .venv with the packages that tests and development need
 
 lint: .venv/.installed-dev ## Check style, formatting, imports and installed packages
 	$(BIN)/ruff check .
@@ -56,7 +56,7 @@ lint: .venv/.installed-dev ## Check style, formatting, imports and installed pac
 types: .venv/.installed-dev ## Check types
 	$(BIN)/mypy
 
-docs: .venv/.installed-dev ## Write anew what docs/ repeats of declarations
+docs: .venv/.installed-dev ## Update the generated parts of docs/
 	$(BIN)/python -m brokerbench.documents
 
 # A lock file is whole, so pip need not look for what its packages require (--no-deps). pyspark comes as a source archive
@@ -99,7 +99,7 @@ endef
 UV ?= uv
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-lock: ## Remake the lock files from pyproject.toml (keeps the versions that still fit; UPGRADE=--upgrade for newer ones)
+lock: ## Update the lock files from pyproject.toml (keeps versions that still fit; UPGRADE=--upgrade for newer ones)
 	@command -v '$(UV)' >/dev/null || { echo "make lock: $(UV) not found. pip install uv, or make lock UV=/path/to/uv" >&2; exit 2; }
 	$(COMPILE) $(UPGRADE) --group build --output-file requirements-build.lock
 	$(COMPILE) $(UPGRADE) pyproject.toml --constraint requirements-build.lock --output-file requirements.lock

@@ -181,7 +181,7 @@ def measured(directory: RunDirectory, times: Path) -> Measured:
 
 def remarks_on(info: RunInfo) -> tuple[str, ...]:
     """Return remarks on the problems of a run."""
-    given_back = any("gave its real-time priority back" in warning for warning in info.warnings)
+    given_back = any("gave up its real-time priority" in warning for warning in info.warnings)
     return (*(["priority given back"] if given_back else []), *(["invalid"] if info.problems else []))
 
 

@@ -45,7 +45,7 @@ class Spoken:
                 protocols = ", ".join(PROTOCOLS)
                 raise ValueError(f"{protocol!r} is not known; write one of {protocols}, or two as PRODUCERS:CONSUMERS")
         if len(spoken.distinct) > 1 and "memory" in spoken.distinct:
-            raise ValueError("brokers in memory speak only memory; write memory alone")
+            raise ValueError("brokers in memory support only memory; write memory alone")
         return spoken
 
     def __str__(self) -> str:

@@ -63,7 +63,7 @@ class RealTimePriority:
         if self._used_s - before_s > MOST_CORES * WATCH_EVERY_S:
             self.stop()
             self._note(
-                "the load generator gave its real-time priority back: it used most of a core, and brokers would starve"
+                "the load generator gave up its real-time priority: it used most of a core, and brokers would starve"
             )
         else:
             self._raise_all()

@@ -80,7 +80,7 @@ METRICS = (
     LiveMetric("brokerbench_run_info", "The current run, or the last one.", _run),
     LiveMetric(
         "brokerbench_messages_sent_total",
-        "Messages sent, attempts not counted.",
+        "Messages sent, each counted once.",
         lambda snapshot, _: [({}, snapshot.tally.sent)],
     ),
     LiveMetric(
@@ -93,15 +93,15 @@ METRICS = (
     ),
     LiveMetric(
         "brokerbench_broker_up",
-        "1 while the broker serves: it runs, is not frozen, and logs clients in again after a fault.",
+        "1 while the broker serves clients: it is running, not frozen, and accepts logins again after a fault.",
         _brokers_up,
     ),
-    LiveMetric("brokerbench_clients_connected", "Clients that are connected, by themselves.", _clients),
-    LiveMetric("brokerbench_fault_active", "1 while a fault goes on.", _faults),
-    LiveMetric("brokerbench_latency_due_to_received_ms", "Of the last whole second.", _latency),
+    LiveMetric("brokerbench_clients_connected", "Connected clients, according to the clients.", _clients),
+    LiveMetric("brokerbench_fault_active", "1 while a fault is active.", _faults),
+    LiveMetric("brokerbench_latency_due_to_received_ms", "Latency in the last whole second.", _latency),
     LiveMetric(
         "brokerbench_broker_connections",
-        "Connections as the broker counts them.",
+        "Connections, according to the broker.",
         partial(_readings, "broker", "connections"),
     ),
     LiveMetric(
@@ -111,7 +111,7 @@ METRICS = (
     ),
     LiveMetric(
         "brokerbench_queue_messages",
-        "Messages on a queue, unacknowledged ones included.",
+        "Messages on a queue, including unacknowledged messages.",
         partial(_readings, "queue", "depth"),
     ),
     LiveMetric(

@@ -225,10 +225,10 @@ class Outages(TypedDict):
     oldest_lost_s: Annotated[
         Positive | None,
         in_s(
-            "How long before the fault the oldest of the messages that are gone had been confirmed; 0 if none "
-            "is gone. Null in recovery without a fault.",
+            "Time from the confirmation of the oldest message that is gone to the fault; 0 if none is gone. Null in "
+            "recovery without a fault.",
             title="age of the oldest lost message",
-            column="Oldest lost was confirmed before",
+            column="Age of the oldest lost message",
             decimals=3,
             better=LOWER,
             over_faults=slowest,
@@ -237,10 +237,10 @@ class Outages(TypedDict):
     start_s: Annotated[
         Positive | None,
         in_s(
-            "From the beginning of mending, such as the start of a killed broker, until the broker accepted "
+            "From the time when the fault was undone, such as the start of a killed broker, until the broker accepted "
             "logins again. Null if it did not.",
             title="time until the broker accepts logins",
-            column="Start took",
+            column="Time to start",
             decimals=1,
             better=LOWER,
             over_faults=slowest,

@@ -90,15 +90,15 @@ class OfferedRate(TypedDict):
     held: Annotated[
         bool | None,
         means(
-            "False if more deliveries were waiting at the end than at the beginning, ignoring faults. Null: not"
-            " judged, for the reason in why."
+            "False if more deliveries were waiting at the end than at the beginning, ignoring faults. Null: not "
+            "evaluated; why has the reason."
         ),
     ]
     from_s: Annotated[
         float | None,
         in_s(
-            "Start of the decisive seconds of the load, negative in the warm-up; if the rate was held, of the "
-            "longest period that was judged. Null if no period was judged."
+            "Start of the seconds that decided the result; negative in the warm-up. If the rate was held, start of the "
+            "longest evaluated period. Null if no period was evaluated."
         ),
     ]
     until_s: Annotated[float | None, in_s("End of these seconds.")]
@@ -114,8 +114,8 @@ class OfferedRate(TypedDict):
             "not held. With host or generator, figures that the backlog caused are doubtful."
         ),
     ]
-    why: Annotated[str, means("The limit as a sentence; or why the rate was not judged.")]
-    note: Annotated[str, means("Sentences for a reader; empty unless the rate was not held.")]
+    why: Annotated[str, means("The limit as a sentence; or the reason why the rate was not evaluated.")]
+    note: Annotated[str, means("Sentences for the report; empty unless the rate was not held.")]
 
 
 class StepResult(TypedDict):
@@ -142,7 +142,10 @@ class StepResult(TypedDict):
     ]
     due_to_received_ms: Annotated[
         Latency,
-        in_ms("Latency of the messages that were due after the first fifth of the step. The step is judged by it."),
+        in_ms(
+            "Latency of the messages that were due after the first fifth of the step. It decides whether the step was "
+            "held."
+        ),
     ]
     held: Annotated[
         bool | None,

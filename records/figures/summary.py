@@ -71,8 +71,8 @@ class Summary(TypedDict):
     verdict: Annotated[
         str,
         means(
-            "Only pass is a pass. Exit statuses: pass 0, fail 1, invalid 3, unknown 4, interrupted 130; 2 is a "
-            "run that could not be made.",
+            "Only pass is a pass. Exit statuses: pass 0, fail 1, invalid 3, unknown 4, interrupted 130; 2: "
+            "the run could not be completed.",
             enum=VERDICTS,
         ),
     ]

@@ -62,7 +62,7 @@ def test_own_lag_and_transit_are_those_of_first_attempts_that_were_due_in_the_lo
 def test_a_run_that_gave_its_priority_back_is_marked(tmp_path: Path) -> None:
     directory, times = paced(tmp_path), tmp_path / "bare"
     np.array([[S, S + MS]], dtype=">i8").tofile(times)
-    warning = "the load generator gave its real-time priority back: it used most of a core, and brokers would starve"
+    warning = "the load generator gave up its real-time priority: it used most of a core, and brokers would starve"
     directory.write_run(replace(directory.read_run(), warnings=(warning,), problems=("planted",)))
     run = measured(directory, times)
     assert run.remarks == ("priority given back", "invalid")
