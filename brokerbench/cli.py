@@ -401,12 +401,12 @@ def durability(
     """Measure which messages survive a power failure.
 
     A cell is a product, a topology, a setting of the journal and a fault. Each round is a run of the scenario
-    durability, whose fault begins at a different time. A cell ends after --rounds rounds with an answer, or after twice
+    durability, whose fault begins at a different time. A cell ends after --rounds rounds with a result, or after twice
     that number of rounds. After an interruption, the same command continues, and --rounds can be raised. Options after
     -- are Locust options for every run.
 
     \b
-    Exit status: 0 done, 1 some cells have no answer, 2 cannot be made, 130 stopped.
+    Exit status: 0 done, 1 some cells have no result, 2 cannot be made, 130 stopped.
     """
     from brokerbench.durability.cells import chosen
     from brokerbench.durability.making import make

@@ -148,7 +148,7 @@ def _bridges(snapshot: Snapshot) -> TextTable:
         if (kind, metric) == ("bridge", "dequeue_count"):
             link, _, remote = bridge.rpartition("|")
             rows.append((link, broker, remote, f"{reading.now.value:,}", _rate(reading)))
-    head = ("Link", "From", "To", "Messages carried", "Messages a second")
+    head = ("Link", "From", "To", "Messages carried", "Messages per second")
     return TextTable("Bridges", head, tuple(rows), "No bridge has been seen.")
 
 

@@ -174,7 +174,7 @@ class Outages(TypedDict):
         Count,
         of_messages(
             "Messages that the broker had confirmed and no consumer had received when the fault took effect, as"
-            " far as their fate is known. They were first sent to this broker; a message to a topic counts once"
+            " far as their outcome is known. They were first sent to this broker; a message to a topic counts once"
             " for each subscription.",
             column="At risk",
             over_faults=total,

@@ -272,7 +272,7 @@ NOT_RECEIVED = titles(
     "missing_unconfirmed",
     "in_doubt_not_received",
 )
-"""The possible fates of a (message, subscription) in ``expected`` that is not received: the names and titles of
+"""The possible outcomes of a (message, subscription) in ``expected`` that is not received: the names and titles of
 these counts of `Messages`."""
 
 BESIDE = titles(

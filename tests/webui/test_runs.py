@@ -131,7 +131,7 @@ def test_start_watch_stop_and_start_again_in_a_browser(page: Page, tmp_path: Pat
         live.get_by_role("row", name="broker-1 up").wait_for(timeout=120_000)
         page.get_by_role("cell", name="of 8 s").wait_for(timeout=120_000)
         live.get_by_role("row", name="producers 6").wait_for()
-        for title in ("Messages a second", "Latency, due → received (ms)", "Clients connected"):
+        for title in ("Messages per second", "Latency, due → received (ms)", "Clients connected"):
             live.get_by_role("img", name=title).wait_for()
         live.get_by_role("link").wait_for(timeout=REPORT_TIMEOUT_MS)
 

@@ -71,7 +71,7 @@ function charts({ moments, bands }) {
   const brokers = Object.keys(moments.at(-1).connections);
   const connections = brokers.map((broker) => ({ name: broker, points: moments.map((moment) => [moment.load_s, moment.connections[broker] ?? 0]) }));
   const shown = [
-    chart("Messages a second", [of("sent", "sent_per_s"), of("received", "received_per_s")], bands),
+    chart("Messages per second", [of("sent", "sent_per_s"), of("received", "received_per_s")], bands),
     chart("Clients connected", connections, bands),
   ];
   if (moments.some(({ p99_ms }) => p99_ms !== null))

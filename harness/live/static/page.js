@@ -1,4 +1,4 @@
-// Asks once a second how the run is, and shows the answer. All text goes in as text, none as markup.
+// Requests the state of the run once per second, and shows it. All text is inserted as text, never as markup.
 "use strict";
 
 const PERIOD_MS = 1000;
