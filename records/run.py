@@ -263,6 +263,7 @@ class RunInfo:
     problems: tuple[str, ...] = ()  # reasons from the harness that make the run invalid (a worker lost, disk full, …)
     unknowns: tuple[str, ...] = ()  # facts that are not known (a queue that could not be browsed, drain timed out)
     unsearched: tuple[str, ...] = ()  # places that could not be searched for messages: missing messages are not lost
+    unread: dict[str, str] = field(default_factory=dict)  # why, by the queue name of a durable subscription of the run
     withheld: int = 0  # messages due but never sent, because the brokers kept their producers waiting to the end
     missed: int = 0  # messages due but never sent, although the brokers accepted messages
     failed_producers: tuple[int, ...] = ()  # numbers of producers that may fail and did; their schedules ended then

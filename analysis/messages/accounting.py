@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.messages.deliveries import unexpected, unknown_attempt
-from analysis.messages.outcomes import NOBODY
+from analysis.messages.outcomes import NOBODY, SEARCHED, Search
 from records.figures.messages import KINDS, NOT_RECEIVED, KindCounts, Messages
 from records.run import UserInfo
 from records.tables.results import ACCOUNTING
@@ -187,19 +187,17 @@ def expired_counts(samples: pl.DataFrame, *, fresh: bool) -> dict[str, int]:
 
 
 def settled(
-    accounting: pa.Table, counted: Mapping[str, int], *, searched: bool, shared: Collection[str] = ()
+    accounting: pa.Table, counted: Mapping[str, int], search: Search = SEARCHED
 ) -> tuple[pa.Table, tuple[str, ...]]:
     """Count each message of BETWEEN as expired, lost, missing or unaccounted.
 
-    ``counted``: expired messages by queue, as reported by the brokers. ``searched``: whether every queue was searched.
-    ``shared``: queues that other clients also consumed. Also returns a sentence for each subscription if it is not
-    known whether its messages expired.
+    ``counted``: expired messages by queue, as reported by the brokers. Also returns a sentence for each subscription if
+    it is not known whether its messages expired.
     """
     rows, notes = accounting.to_pylist(), []
     for row in rows:
         of_queue = counted.get(row["subscription"]) if _is_queue(row) else None  # a subscription may have its name
-        found = searched and not (_is_queue(row) and row["subscription"] in shared)
-        if _settle(row, of_queue, found):
+        if _settle(row, of_queue, search.is_complete_for(row["destination"], row["subscription"])):
             notes.append(
                 f"{row['destination']}: messages past their time to live were not found, and no broker counts the "
                 f"expired messages of {row['subscription']}"

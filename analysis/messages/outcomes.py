@@ -5,6 +5,7 @@ received, over all attempts.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import polars as pl
@@ -22,6 +23,33 @@ NOBODY = ""
 """Placeholder subscription for a topic's message that had no subscription."""
 SUBSCRIPTION = ["destination", "subscription"]
 NO_QUEUES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Search:
+    """Where the run was searched for messages that nobody received. A message that is not found elsewhere is lost.
+
+    ``everywhere``: whether all places were searched, except the following. ``shared``: queues that other clients also
+    consumed. ``unread``: durable subscriptions that could not be read completely; nobody else's messages are there.
+    """
+
+    everywhere: bool = True
+    shared: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def is_complete_for(self, destination: str, subscription: str) -> bool:
+        """Whether a missing message to a subscription is in no place that was not searched."""
+        of_kind = self.unread if destination.startswith(TOPIC_PREFIX) else self.shared
+        return self.everywhere and subscription not in of_kind
+
+    def leaves_out(self) -> pl.Expr:
+        """Whether a row's message may be in a place that was not searched."""
+        to_topic, subscription = pl.col("destination").str.starts_with(TOPIC_PREFIX), pl.col("subscription")
+        of_kind = pl.when(to_topic).then(subscription.is_in(self.unread)).otherwise(subscription.is_in(self.shared))
+        return pl.lit(not self.everywhere) | of_kind
+
+
+SEARCHED = Search()
 
 
 def expected(
@@ -202,9 +230,7 @@ def message_outcomes(
     expected: pl.DataFrame,
     first_deliveries: pl.DataFrame,
     places: pl.DataFrame,
-    *,
-    searched: bool = True,
-    shared: Collection[str] = (),
+    search: Search = SEARCHED,
 ) -> pl.DataFrame:
     """Return one row per (message, subscription) with a notable outcome. Expected outcomes have no row.
 
@@ -216,8 +242,7 @@ def message_outcomes(
         | unselected (acked, not received, found on a queue, no consumer's selector matches)
         | past_ttl, past_ttl_unconfirmed (neither received nor found, its time to live was over: see `expiry`)
         | missed_away (acked or unconfirmed, neither received nor found, its subscriber was disconnected)
-        | unaccounted (instead of lost and missing_unconfirmed, if some queues were not searched, or if the queue is
-          ``shared``: other clients consumed from it too).
+        | unaccounted (instead of lost and missing_unconfirmed, if the message may be where ``search`` did not look).
     """
     to = [*MESSAGE, "subscription"]
     received = first_deliveries.select(to)
@@ -228,7 +253,7 @@ def message_outcomes(
     owed_rows = pl.concat([there.with_columns(received=pl.lit(True)), missing.with_columns(received=pl.lit(False))])
     return (
         _with_places(owed_rows, places)
-        .with_columns(_message_outcome(searched, shared).alias("message_outcome"))
+        .with_columns(_message_outcome(search).alias("message_outcome"))
         .filter(pl.col("message_outcome").is_not_null())
     )
 
@@ -249,8 +274,7 @@ def _with_places(expected: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     ).drop(f"{name}_for_all" for name in place)
 
 
-def _message_outcome(searched: bool, shared: Collection[str]) -> pl.Expr:
-    taken = ~pl.col("destination").str.starts_with(TOPIC_PREFIX) & pl.col("subscription").is_in(sorted(shared))
+def _message_outcome(search: Search) -> pl.Expr:
     outcome, missing, nowhere = pl.col("outcome"), ~pl.col("received"), pl.col("dead_letter").is_null()
     acked_and_missing = (outcome == "acked") & missing
     promised = outcome.is_in(["acked", "unconfirmed"])
@@ -261,7 +285,7 @@ def _message_outcome(searched: bool, shared: Collection[str]) -> pl.Expr:
         (too_old & ~nowhere, "expired"),
         (gone & pl.col("over") & (outcome == "acked"), "past_ttl"),
         (gone & pl.col("over"), "past_ttl_unconfirmed"),
-        (gone & (pl.lit(not searched) | taken), "unaccounted"),
+        (gone & search.leaves_out(), "unaccounted"),
         (acked_and_missing & nowhere, "lost"),
         (acked_and_missing & pl.col("dead_letter"), "dead_lettered"),
         (acked_and_missing & pl.col("unselected"), "unselected"),

@@ -31,9 +31,8 @@ class RunFacts:
 
     ``events``: the folder of the event files; Spark tasks get the file contents from Spark instead. ``files``: event
     file names relative to ``events``, by table. ``durable``: the result of `outcomes.durable_queues`. ``replies``:
-    destinations whose messages are replies. ``searched``: whether all queues were searched for messages. ``shared``:
-    queues that other clients also consumed. ``closed``: whether messages had no due times; the due time of an
-    event then is the time at which its message could be sent. ``first_stays``: as in `analysis.events.run.Run`.
+    destinations whose messages are replies. ``closed``: whether messages had no due times; the due time of an event
+    then is the time at which its message could be sent. ``first_stays``: as in `analysis.events.run.Run`.
     """
 
     events: Path
@@ -52,14 +51,13 @@ class RunFacts:
     expectations: Expectations
     durable: dict[str, str]
     replies: tuple[str, ...]
-    searched: bool
-    shared: tuple[str, ...]
+    search: outcomes.Search
     closed: bool
 
     @classmethod
     def from_run(cls, run: Run) -> "RunFacts":
         held = run.subscriptions
-        queues = {name.removeprefix(outcomes.QUEUE_PREFIX) for name in run.info.destinations}
+        durable = durable_queues(run)
         return cls(
             events=run.directory.events_path.resolve(),
             files=run.sealing.files,
@@ -75,12 +73,24 @@ class RunFacts:
             absences=pl.concat([outcomes.absences(run.connections, run.members), _departures(run)]),
             routes=run.routes,
             expectations=Expectations.from_run(run.info, _selectors(held)),
-            durable=outcomes.durable_queues(held, run.members, queues),
+            durable=durable,
             replies=tuple(destination for user in run.info.users for destination in user.replies_to),
-            searched=not run.info.unsearched,
-            shared=run.shared_queues,
+            search=search_of(run, durable),
             closed=run.info.is_closed,
         )
+
+
+def durable_queues(run: Run) -> dict[str, str]:
+    """Return the durable subscription of a run by the queue name of its leftovers."""
+    queues = {name.removeprefix(outcomes.QUEUE_PREFIX) for name in run.info.destinations}
+    return outcomes.durable_queues(run.subscriptions, run.members, queues)
+
+
+def search_of(run: Run, durable: Mapping[str, str]) -> outcomes.Search:
+    """Return where the run was searched. ``durable``: from `durable_queues`."""
+    everywhere = not run.info.unsearched and durable.keys() >= run.info.unread.keys()
+    unread = {durable[queue] for queue in run.info.unread if queue in durable}
+    return outcomes.Search(everywhere, run.shared_queues, tuple(sorted(unread)))
 
 
 def _departures(run: Run) -> pl.DataFrame:
@@ -169,9 +179,7 @@ class Part:
     @cached_property
     def outcomes(self) -> pl.DataFrame:
         places = outcomes.leftover_places(self.leftovers, self.run.durable, self.run.routes.queues)
-        return outcomes.message_outcomes(
-            self.expected, self.firsts, places, searched=self.run.searched, shared=self.run.shared
-        )
+        return outcomes.message_outcomes(self.expected, self.firsts, places, self.run.search)
 
     @property
     def left_out(self) -> list[ChangedGroup]:

@@ -11,7 +11,7 @@ from analysis.events.routes import unexplained
 from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.messages import accounting, deliveries, examples, left_behind, order
 from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
-from analysis.messages.part import Part
+from analysis.messages.part import Part, durable_queues, search_of
 from records.figures.messages import Destinations, FirstReceiptSpread
 from records.tables.merged_tables import BLOCKS, OVERTAKEN, OVERTAKEN_IN_OVERLAPS
 from records.tables.results import REORDERED
@@ -53,8 +53,7 @@ class MessagesTopic:
         counted = as_table(accounting.with_derived(of_run))
         if any(pc.sum(counted[name]).as_py() for name in BETWEEN):
             expired = expired_counts(run.samples, fresh=not run.info.brokers_ran_before)
-            searched, shared = not run.info.unsearched, run.shared_queues
-            counted, results.unsearched = settled(counted, expired, searched=searched, shared=shared)
+            counted, results.unsearched = settled(counted, expired, search_of(run, durable_queues(run)))
         taken = (f"with other clients that consumed from queue {queue}" for queue in run.shared_queues)
         results.unsearched = (*results.unsearched, *taken)
         results.unexplained = tuple(unexplained(counted.to_pylist()))

@@ -93,19 +93,19 @@ def _evidence(run: Run, results: TopicResults, summary: Summary, changed: Sequen
         *(() if info.aborts else unmet_premises),
         *results.ended_early,
     )
-    unaccounted = summary["messages"]["unaccounted"]
+    unaccounted, unsearched = summary["messages"]["unaccounted"], (*info.unsearched, *info.unread.values())
     return Evidence(
         state=info.state,
         problems=tuple(dict.fromkeys(problems)),
         unknowns=(
             *run.sealing.unknowns,
-            *(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
+            *(text for text in info.unknowns if text not in unsearched or not unaccounted),
             *results.unexplained,
             *(unmet_premises if info.aborts else ()),  # the load ended before they could be met
         ),
         aborts=info.aborts,
         aborted=summary["aborted"],
-        unsearched=(*info.unsearched, *results.unsearched),
+        unsearched=(*unsearched, *results.unsearched),
         foreign=results.foreign,
         messages=summary["messages"],
         lag=summary["lag_ms"],

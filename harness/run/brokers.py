@@ -25,6 +25,7 @@ from harness.run.leftovers import (
     BrowseResult,
     DeadLetterQueues,
     LeftoverSearch,
+    SearchDoubts,
     Subscribers,
     browse_broker,
     queues_of,
@@ -303,8 +304,8 @@ class BrokerEnvironment:
             return depths
         return self._dead_letters.select_run_queues(depths, self._destinations, self._subscribers)
 
-    def browse(self, run_number: int, *, expires: bool) -> list[str]:
-        """Record every message left on a queue. Returns sentences about facts that could not be established.
+    def browse(self, run_number: int, *, expires: bool) -> SearchDoubts:
+        """Record every message left on a queue. Return what could not be established.
 
         ``expires``: whether messages can expire. The method then waits until the brokers have been sampled again, as
         only they know which messages expired.
@@ -313,14 +314,14 @@ class BrokerEnvironment:
         brokers, look = self._searched(), partial(self._look, run_number)
         linked = bool(self.topology.links)
         search = LeftoverSearch(brokers, self._depths, look, self._dead_letters, linked=linked)
-        unknowns = search.run()
+        doubts = SearchDoubts(search.run())
         for leftover in search.leftovers():
             self._recorder.leftover(*leftover)
         for broker in brokers:
-            unknowns += self._browse_subscriptions(broker, run_number)
+            self._browse_subscriptions(broker, run_number, doubts)
         if expires:
             time.sleep(2 * PERIOD_S)
-        return list(dict.fromkeys(unknowns))
+        return doubts
 
     def _look(self, run_number: int, broker: str, depths: Mapping[str, int]) -> Iterator[BrowseResult]:
         """Browse the queues of one broker that have these depths."""
@@ -329,7 +330,7 @@ class BrokerEnvironment:
         to = run_number, self._dead_letters
         return browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
 
-    def _browse_subscriptions(self, broker: str, run_number: int) -> list[str]:
+    def _browse_subscriptions(self, broker: str, run_number: int, doubts: SearchDoubts) -> None:
         """Record the messages of durable subscriptions that have no consumer, including subscriptions of links."""
         try:
             abandoned = [
@@ -345,9 +346,12 @@ class BrokerEnvironment:
             elif not all(map(self._subscribers.owns_subscription, abandoned)):
                 self._stop_links()  # links use these subscriptions
         except ManagementFailed as error:
-            return [f"the messages of durable subscriptions on {broker} are not known: {error}"]
-        unknowns = [self._browse_subscription(broker, subscription, run_number) for subscription in abandoned]
-        return [unknown for unknown in unknowns if unknown]
+            doubts.anywhere.append(f"the messages of durable subscriptions on {broker} are not known: {error}")
+            return
+        for subscription in abandoned:
+            if doubt := self._browse_subscription(broker, subscription, run_number):
+                owns = self._subscribers.owns_subscription(subscription)
+                doubts.add(doubt, subscription.queue if owns else "")
 
     def _browse_subscription(self, broker: str, abandoned: DurableSubscription, run_number: int) -> str:
         connector = cast(Connector, connector_of(management_of(self.topology).browse_by, self._trust))

@@ -232,9 +232,10 @@ class RunController:
         try:
             self.brokers.list_mirrored_queues_without_clients()
             expires = any("time_to_live_s" in user.settings for user in self.plan.info.users)
-            unknowns = self.brokers.browse(self.run_number, expires=expires)
-            self.run_record.unknown(*unknowns, *filter(None, [self.brokers.other_consumers()]))
-            self.run_record.unsearched(*unknowns, *self._hidden_backlog())
+            doubts = self.brokers.browse(self.run_number, expires=expires)
+            self.run_record.unknown(*doubts.sentences(), *filter(None, [self.brokers.other_consumers()]))
+            self.run_record.unsearched(*doubts.anywhere, *self._hidden_backlog())
+            self.run_record.unread(doubts.unread)
             self.run_record.phases(browse_ended_ns=time.perf_counter_ns())
             self.run_record.ended("browse")
             self._close()

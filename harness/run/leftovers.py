@@ -14,7 +14,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from drivers.contract import Browsed, Connector, Delivery, Destination, DriverError, Subscription
@@ -371,6 +371,28 @@ def _perhaps_escaped(part: str) -> str:
 
 
 NO_SUBSCRIBERS = Subscribers()
+
+
+@dataclass
+class SearchDoubts:
+    """Why messages of the run may be in a place that could not be searched.
+
+    ``anywhere``: places where any message may be. ``unread``: durable subscriptions of the run's users, by their queue
+    names; only their own messages may be there.
+    """
+
+    anywhere: list[str] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
+
+    def add(self, doubt: str, own_queue: str) -> None:
+        """Add a doubt about a durable subscription. ``own_queue``: '' if it belongs to a link or to another client."""
+        if not own_queue:
+            self.anywhere.append(doubt)
+        else:
+            self.unread[own_queue] = "; ".join(filter(None, (self.unread.get(own_queue), doubt)))
+
+    def sentences(self) -> list[str]:
+        return list(dict.fromkeys((*self.anywhere, *self.unread.values())))
 
 
 def record_held(

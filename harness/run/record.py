@@ -58,6 +58,13 @@ class RunRecord:
         """Record places that could not be searched for messages. Missing messages then do not count as lost."""
         self.update(unsearched=(*self.info.unsearched, *texts))
 
+    def unread(self, whys: Mapping[str, str]) -> None:
+        """Record durable subscriptions of the run's users that could not be read completely, by their queue names.
+
+        Their own missing messages then do not count as lost.
+        """
+        self.update(unread={**self.info.unread, **whys})
+
     def warning(self, text: str) -> None:
         """Record a fact for readers that does not change the verdict."""
         self.update(warnings=(*self.info.warnings, text))

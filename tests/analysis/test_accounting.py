@@ -49,7 +49,9 @@ def counted(
     absences = message_outcomes.absences(frame("connections", connections or []), frame("members", members))
     expected = message_outcomes.expected(sent, held, absences, expectations, routes)
     places = message_outcomes.leftover_places(frame("leftovers", leftovers or []), durable, routes.queues)
-    became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), places, searched=searched)
+    became = message_outcomes.message_outcomes(
+        expected, deliveries.first(delivered), places, message_outcomes.Search(searched)
+    )
     disorder, strange = order.overtaken(deliveries.first(delivered)), deliveries.strangers(arrived)
     marked = expectations.with_late_and_unselected(delivered, held)
     rows = [counts(expected, became, marked, strange), count_reordered(order.summarized(disorder))]

@@ -7,6 +7,7 @@ import pytest
 
 from analysis.messages.accounting import COUNTS, expired_counts, settled
 from analysis.messages.expectations import Expectations, SentTo
+from analysis.messages.outcomes import Search
 from records.loads.message_properties import MessageProperties
 from records.loads.selectors import parse
 from records.run import Phases, RunInfo, UserInfo
@@ -69,19 +70,19 @@ def row(**counts: int) -> dict[str, object]:
 def test_as_many_as_brokers_count_expired_and_further_ones_are_lost(
     accounted: Mapping[str, int], counted_by_brokers: Mapping[str, int], searched: bool, becomes: Mapping[str, int]
 ) -> None:
-    table, doubts = settled(pa.Table.from_pylist([row(**accounted)]), counted_by_brokers, searched=searched)
+    table, doubts = settled(pa.Table.from_pylist([row(**accounted)]), counted_by_brokers, Search(searched))
     assert table.to_pylist() == [row(**becomes)]
     assert bool(doubts) is (not counted_by_brokers)
 
 
 def test_messages_past_their_time_may_have_gone_to_other_clients() -> None:
-    table, _ = settled(pa.Table.from_pylist([row(past_ttl=5)]), {"orders": 3}, searched=True, shared=("orders",))
+    table, _ = settled(pa.Table.from_pylist([row(past_ttl=5)]), {"orders": 3}, Search(shared=("orders",)))
     assert table.to_pylist() == [row(expired=3, unaccounted=2)]
 
 
 def test_a_subscription_named_like_a_queue_has_none_of_its_expired_messages() -> None:
     of_topic = row(past_ttl=5) | {"destination": TOPIC}
-    table, doubts = settled(pa.Table.from_pylist([of_topic]), {"orders": 5}, searched=True)
+    table, doubts = settled(pa.Table.from_pylist([of_topic]), {"orders": 5})
     assert table.to_pylist() == [row(unaccounted=5) | {"destination": TOPIC}]
     assert doubts
 

@@ -107,5 +107,24 @@ def test_messages_missing_from_a_shared_queue_are_unaccounted() -> None:
     firsts = deliveries.first(deliveries.deliveries(frame("receipts", ()), sent, frame("sends", sends)))
     expected = message_outcomes.expected(sent, none, away)
     places = message_outcomes.leftover_places(frame("leftovers", [leftover(3)]))
-    outcomes = message_outcomes.message_outcomes(expected, firsts, places, shared=("orders",))
+    outcomes = message_outcomes.message_outcomes(expected, firsts, places, message_outcomes.Search(shared=("orders",)))
     assert dict(outcomes.select("seq", "message_outcome").iter_rows()) == {1: "unaccounted", 2: "lost", 3: "stranded"}
+
+
+def test_only_its_own_missing_messages_may_be_in_a_durable_subscription_that_was_not_read() -> None:
+    """After a power failure, a subscription may hold one message that it does not give. The others are lost."""
+    sends = [send(1), send(2, destination=TOPIC)]
+    sent = messages(frame("sends", sends))
+    held = frame("subscriptions", [subscription(name, kind="durable_topic") for name in ("unread", "read", "orders")])
+    away = message_outcomes.absences(frame("connections", ()), frame("members", ()))
+    firsts = deliveries.first(deliveries.deliveries(frame("receipts", ()), sent, frame("sends", sends)))
+    expected = message_outcomes.expected(sent, held, away)
+    places = message_outcomes.leftover_places(frame("leftovers", ()))
+    search = message_outcomes.Search(unread=("unread", "orders"))
+    outcomes = message_outcomes.message_outcomes(expected, firsts, places, search)
+    assert sorted(outcomes.select("destination", "subscription", "message_outcome").iter_rows()) == [
+        ("queue://orders", "orders", "lost"),
+        (TOPIC, "orders", "unaccounted"),
+        (TOPIC, "read", "lost"),
+        (TOPIC, "unread", "unaccounted"),
+    ]

@@ -258,6 +258,29 @@ def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
 UNSEARCHED = "what is left on broker-2 is not known: it did not answer"
 
 
+@pytest.mark.parametrize(
+    ("queue", "outcome"),
+    [("consumers-1.Somebody-1", "unaccounted"), ("NC_left_right.orders", "unaccounted")],
+    ids=["of no user that took part", "of a link"],
+)
+def test_any_message_may_be_in_an_unread_subscription_that_no_consumer_of_the_run_has(
+    spark: SparkSession, planted: Planted, queue: str, outcome: str
+) -> None:
+    why = f"broker-1: durable subscription {queue} of topic holds 1 messages, and gave 0"
+
+    def one_missing(recorder: Recorder) -> None:
+        for seq in range(3):
+            send(recorder, seq, due_of(seq))
+            if seq:
+                receive(recorder, seq, due_of(seq) + 5 * MS)
+
+    summary = quietly(planted(one_missing, replace(INFO, unknowns=(why,), unread={queue: why})).path)
+    assert counts(summary) == {"sent": 3, "acked": 3, "expected": 3, "received": 2, outcome: 1}
+    assert summary["reasons"] == [
+        f"1 messages are unaccounted for, as they may be in places that could not be searched: {why}"
+    ]
+
+
 def test_messages_are_unaccounted_for_if_a_broker_could_not_be_browsed(spark: SparkSession, planted: Planted) -> None:
     def some_missing(recorder: Recorder) -> None:
         for seq in range(1_000):

@@ -8,7 +8,7 @@ from drivers.contract import Destination, Outgoing, Subscription
 from drivers.memory.connector import MemoryConnection, MemoryConnector
 from drivers.memory.network import MemoryNetwork
 from harness.run import leftovers
-from harness.run.leftovers import Subscribers, record_held
+from harness.run.leftovers import SearchDoubts, Subscribers, record_held
 from records.loads.identity import Identity, stamp
 from records.run import RunInfo, UserInfo
 from records.store.reader import read_events, seal
@@ -106,3 +106,13 @@ def test_a_subscription_that_another_client_uses_is_told_with_the_brokers_words(
     sentence = bench.record(subscription_of())
     assert sentence.startswith("a: durable subscription Taker-7 of prices holds 3 messages, reading them failed: ")
     assert "in use" in sentence
+
+
+def test_only_doubts_about_a_links_subscription_concern_any_message() -> None:
+    doubts = SearchDoubts(["a: queue orders"])
+    doubts.add("a: Taker-7", "consumers-7.Taker-7")
+    doubts.add("b: Taker-7", "consumers-7.Taker-7")
+    doubts.add("a: of a link", "")
+    assert doubts.anywhere == ["a: queue orders", "a: of a link"]
+    assert doubts.unread == {"consumers-7.Taker-7": "a: Taker-7; b: Taker-7"}
+    assert doubts.sentences() == ["a: queue orders", "a: of a link", "a: Taker-7; b: Taker-7"]

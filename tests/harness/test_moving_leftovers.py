@@ -20,6 +20,7 @@ from harness.run.leftovers import (
     DeadLetterQueues,
     Leftover,
     LeftoverSearch,
+    SearchDoubts,
     browse_broker,
 )
 from records.loads.identity import Identity, stamp
@@ -362,7 +363,7 @@ def test_a_run_records_each_message_once_and_says_that_messages_still_moved(
     brokers = BrokerEnvironment(options, directory, recorder, "main", None, ())
     brokers._watch = SimpleNamespace(depths=network.depths)  # type: ignore[assignment]
     brokers._look = lambda _, *arguments: network.look(*arguments)  # type: ignore[method-assign]
-    assert brokers.browse(RUN, expires=False) == [MOVING]
+    assert brokers.browse(RUN, expires=False) == SearchDoubts([MOVING])
     recorder.close()
     seal(directory)
     rows = read_events(directory, "leftovers").to_pylist()
