@@ -1,7 +1,8 @@
 """Counts the messages that each fault affected: lost, stranded, duplicated, redelivered, reordered and late messages.
 
-A message is attributed to one fault at most. A lost or stranded message belongs to the first fault that was not over
-when the message was sent. A repeated or reordered message belongs to the last fault that had begun before it arrived.
+A message is attributed to one fault at most. A lost or stranded message belongs to a fault that was not over when the
+message was sent (`fault_of`). A repeated or reordered message belongs to the last fault that had begun before it
+arrived.
 """
 
 import math
@@ -13,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.events.timeline import FOREVER_NS, FaultSpan, is_last_begun
+from analysis.events.timeline import FaultSpan, is_last_begun
 from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, seconds_before
 from records.figures.buckets import bucket_of, upper_ns
 from records.units import NS_PER_S
@@ -34,8 +35,9 @@ def harm(outcomes: pl.DataFrame, deliveries: pl.DataFrame, faults: Sequence[Faul
         "stranded": is_stranded,
     }
     of_deliveries = {"duplicated": pl.col("duplicate"), "redelivered": pl.col("redelivered")}
+    attributed = outcomes.with_columns(fault_of(faults).alias("fault"))
     counted = [
-        _counts(outcomes, of_outcomes, faults, is_first_open),
+        _counts(attributed, of_outcomes, faults, lambda fault, _: pl.col("fault") == fault.number),
         _counts(deliveries, of_deliveries, faults, is_last_begun),
     ]
     return pl.concat(counted, how="align")
@@ -50,8 +52,7 @@ def reordered(out_of_order: pl.DataFrame) -> dict[int, int]:
 
 def stranded(outcomes: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
     """Return one row per fault number and broker with stranded messages: their number, and age_ns of the oldest."""
-    number = pl.coalesce(*[pl.when(is_first_open(fault, faults)).then(fault.number) for fault in faults])
-    their = outcomes.filter(pl.col("message_outcome") == "stranded").with_columns(number.alias("fault"))
+    their = outcomes.filter(pl.col("message_outcome") == "stranded").with_columns(fault_of(faults).alias("fault"))
     by_broker = their.filter(pl.col("fault").is_not_null()).group_by("fault", pl.col("left_at").alias("broker"))
     return by_broker.agg(pl.len().cast(pl.Int64).alias("messages"), pl.max("age_ns"))
 
@@ -112,13 +113,21 @@ def _began_second(fault: FaultSpan, load_began_ns: int) -> int:
     return math.floor((fault.began_ns - load_began_ns) / NS_PER_S)
 
 
-def is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
-    """Return whether a fault is the first that was not over when the message was sent."""
-    earlier = max(
-        (earlier_fault.until_ns for earlier_fault in faults if earlier_fault.number < fault.number), default=-1
-    )
-    from_ns = earlier + 1 if earlier < FOREVER_NS else FOREVER_NS
-    return pl.col("sent_ns").is_between(from_ns, fault.until_ns)
+def fault_of(faults: Sequence[FaultSpan]) -> pl.Expr:
+    """Return the number of a lost or stranded message's fault; null if all were over when the message was sent.
+
+    Of several, it is a fault of the broker that the message was first sent to. Otherwise, and of several faults of this
+    broker, it is one that ends a broker abruptly, then one that can disconnect clients, then the first.
+    """
+    beyond = max(fault.number for fault in faults) + 1
+
+    def rank(fault: FaultSpan) -> pl.Expr:
+        of_another = (pl.col("from_broker") != fault.target).fill_null(True).cast(pl.Int64)
+        gentle = 0 if fault.traits.ends_abruptly else 1 if fault.traits.explains_outages else 2
+        return (3 * of_another + gentle) * beyond + fault.number
+
+    ranks = [pl.when(pl.col("sent_ns") <= fault.until_ns).then(rank(fault)) for fault in faults]
+    return (pl.min_horizontal(ranks) % beyond).cast(pl.Int32)
 
 
 def _counts(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from analysis.events.timeline import FaultSpan
-from analysis.faults.harm import is_first_open
+from analysis.faults.harm import fault_of
 from analysis.messages.deliveries import MESSAGE
 from records.units import NS_PER_S
 
@@ -46,21 +46,22 @@ def at_risk(
 ) -> pl.DataFrame:
     """Return one row per fault and message at risk with a known outcome.
 
-    Columns: fault, producer, seq, subscription, acked_ns, lost (gone). A lost message belongs to its broker's first
-    fault that was not over when the message was sent.
+    Columns: fault, producer, seq, subscription, acked_ns, lost (gone). A lost message is lost at one fault only, by
+    `analysis.faults.harm.fault_of`.
     """
     to = [*MESSAGE, "subscription"]
     confirmed = expected.filter(pl.col("acked_ns").is_not_null()).select(*to, "from_broker", "sent_ns", "acked_ns")
     known = confirmed.join(firsts.select(*to, "received_ns"), to, how="left").join(
         outcomes.select(*to, "message_outcome"), to, how="left"
     )
+    known = known.with_columns(fault_of(faults).alias("lost_at"))
     is_lost = pl.col("message_outcome").is_in(GONE).fill_null(False)
     is_found = pl.col("message_outcome").is_in(FOUND).fill_null(False)
 
     def of_fault(fault: FaultSpan) -> pl.DataFrame:
         at_ns = fault.began_ns if fault.effective_ns is None else fault.effective_ns
         received_later = (pl.col("received_ns") > at_ns).fill_null(False)
-        lost = is_lost & is_first_open(fault, [other for other in faults if other.target == fault.target])
+        lost = is_lost & (pl.col("lost_at") == fault.number).fill_null(False)
         of_its_broker = (pl.col("from_broker") == fault.target) & (pl.col("acked_ns") <= at_ns)
         rows = known.filter(of_its_broker & (lost | received_later | is_found))
         return rows.select(pl.lit(fault.number, pl.Int32).alias("fault"), *to, "acked_ns", lost.alias("lost"))

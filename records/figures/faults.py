@@ -164,7 +164,8 @@ class Outages(TypedDict):
         Count,
         of_messages(
             "Acked messages that were sent before the fault was over, and lost. Each message is counted for at "
-            "most one fault.",
+            "most one fault, if possible of the broker that it was first sent to. Of several, this is a fault that "
+            "ends a broker abruptly, or else the first.",
             column="Lost",
             better=LOWER,
             over_faults=total,

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import polars as pl
+import pytest
 
 from analysis.events.timeline import FOREVER_NS, FaultSpan, last_begun
-from analysis.faults.harm import by_fault, harm, late, late_limits, reordered, stranded
+from analysis.faults.harm import by_fault, fault_of, harm, late, late_limits, reordered, stranded
 from tests.analysis.rows import MS, table
 
 S = 1_000 * MS
@@ -14,16 +15,18 @@ SPANS = (
     FaultSpan(3, "freeze", "b", 10 * MS, 30 * MS),
     FaultSpan(4, "kill", "a", 15 * MS, FOREVER_NS),
 )
-OUTCOMES = "sent_ns bigint, message_outcome string, left_at string, age_ns bigint"
+OUTCOMES = "sent_ns bigint, message_outcome string, left_at string, age_ns bigint, from_broker string"
 COPIES = "received_ns bigint, duplicate boolean, redelivered boolean"
 
 
 def test_each_message_belongs_to_one_fault_at_most() -> None:
-    sent = [3, 5, 14, 20, 9_000]  # the last fault is never over
+    sent = [(3, "a"), (5, "a"), (14, "a"), (20, "b"), (9_000, "a")]  # the last fault is never over
     left_behind = [(6, "a", 40), (7, "a", None), (8, "b", 30), (20, "b", 20), (40, "c", None)]
     outcomes = table(
-        [(at * MS, "lost", None, None) for at in sent]
-        + [(at * MS, "stranded", broker, age and age * MS) for at, broker, age in left_behind],
+        [(at * MS, "lost", None, None, broker) for at, broker in sent]
+        + [
+            (at * MS, "stranded", broker, age and age * MS, "b" if at == 20 else "c") for at, broker, age in left_behind
+        ],
         OUTCOMES,
     )
     came = [4, 5, 9, 10, 14, 15, 9_000]
@@ -48,6 +51,39 @@ def test_each_message_belongs_to_one_fault_at_most() -> None:
         3: [(3, "b", 1, 20 * MS)],
         4: [(4, "c", 1, None)],
     }
+
+
+AWAY = FaultSpan(1, "away", "consumers", 1 * S, 12 * S)
+BY_HAND = FaultSpan(2, "start-link", "a-to-b", 3 * S, FOREVER_NS)
+FULL = FaultSpan(3, "full-store", "a", 4 * S, 20 * S)
+POWER = FaultSpan(4, "power-loss", "a", 6 * S, 9 * S)
+KILL = FaultSpan(5, "kill", "b", 7 * S, FOREVER_NS)
+
+
+@pytest.mark.parametrize(
+    ("faults", "broker", "belongs_to"),
+    [
+        pytest.param((AWAY, POWER), "a", POWER, id="absent consumers lose nothing that a power failure may have lost"),
+        pytest.param((BY_HAND, KILL), "b", KILL, id="nor does a link that was started"),
+        pytest.param((FULL, POWER), "a", POWER, id="nor does a full store of the same broker"),
+        pytest.param((POWER, KILL), "b", KILL, id="a message to b is lost at b, although a failed first"),
+        pytest.param((POWER, KILL), "c", POWER, id="the first of two brokers that a message was not sent to"),
+        pytest.param((POWER, KILL), None, POWER, id="the first, if it is not known where a message was sent"),
+        pytest.param((AWAY, FULL), "b", FULL, id="a broker's fault before consumers that are away"),
+        pytest.param((AWAY,), "a", AWAY, id="the only one"),
+    ],
+)
+def test_a_lost_message_belongs_to_the_fault_that_may_have_lost_it(
+    faults: Sequence[FaultSpan], broker: str | None, belongs_to: FaultSpan
+) -> None:
+    lost = table([(5 * S, "lost", None, None, broker)], OUTCOMES)
+    assert lost.select(fault_of(faults)).item() == belongs_to.number
+
+
+def test_a_message_belongs_to_no_fault_that_was_over_when_it_was_sent() -> None:
+    lost = table([(12 * S + 1, "lost", None, None, "a")], OUTCOMES)
+    assert lost.select(fault_of((AWAY, POWER))).item() is None
+    assert lost.select(fault_of((AWAY, POWER, KILL))).item() == KILL.number
 
 
 def late_messages(
