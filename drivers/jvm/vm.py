@@ -8,7 +8,7 @@ Each protocol has its own client library. Its jars, and our classes compiled aga
 So the libraries do not conflict, although they contain different versions of the same classes.
 
     java ──┬── openwire: ActiveMQ Classic's jars ── java/ and java/openwire/, compiled
-           └── core: Artemis' jars ──────────────── java/ and java/core/, compiled
+           └── core: Artemis's jars ──────────────── java/ and java/core/, compiled
 """
 
 import atexit

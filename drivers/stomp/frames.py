@@ -17,7 +17,7 @@ TLS_SCHEME = "stomp+ssl"
 # ignores it. The size of a message of 1 KiB with its headers, and some room.
 WINDOW_BYTES_A_MESSAGE = 2048
 ROUTING_TYPES = {"queue": "ANYCAST", "topic": "MULTICAST"}
-"""Artemis' names for the kinds of destinations."""
+"""Artemis's names for the kinds of destinations."""
 BROKER_PATH_PROPERTY = "bbBrokerPath"  # the renderers' name; a test keeps the two equal
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", ":": "\\c"})
 _PASSED_OVER_BEATS = 2.5  # ActiveMQ lets nearly two intervals pass when a frame went out in between

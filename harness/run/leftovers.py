@@ -109,7 +109,7 @@ class DeadLetterQueues:
     ) -> dict[str, int]:
         """Return the depths of the queues that belong to a run on shared brokers.
 
-        These are the queues of ``destinations``, dead-letter queues, and Artemis' queues for durable subscriptions of
+        These are the queues of ``destinations``, dead-letter queues, and Artemis's queues for durable subscriptions of
         ``subscribers``. Other queues belong to other clients. A message that went to such a queue by mistake is not
         found, and counts as lost.
         """

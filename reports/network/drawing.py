@@ -525,7 +525,7 @@ def network_chart(net: NetworkDrawing) -> Chart:
     lead = (
         f"{counted(len(net.nodes), 'broker')}, {counted(len(net.edges), 'link')}. "
         "The width of an arrow shows the mean number of messages per second that it carried during the load. Two "
-        "arrows are a duplex link, the dot marks the broker that opened it, and dashes mean that nothing flowed during "
+        "arrows are a duplex link, the dot is at the broker that opened it, and dashes mean that nothing flowed during "
         "the load. A frame around two brokers is a pair, a dotted frame is a region. Each box shows the open client "
         "connections; if they changed, at the start → the end of the load."
     )

@@ -117,7 +117,7 @@ def test_the_figures_of_several_destinations_are_in_a_table(mesh_run: Path) -> N
     def rows(counts: Destinations) -> list[Any]:
         summary: Any = {**results.summary, "destinations": counts}
         tables = latency_section(replace(results, summary=summary), Backdrop(0, 10, 10.0)).tables
-        return [table.rows for table in tables if table.caption.startswith("Until messages flow")]
+        return [table.rows for table in tables if table.caption.startswith("Time until messages flow")]
 
     assert rows(destinations(20, 20)) == [((20, 20, 1.7, 18.47, 827.9),)]
     assert rows(destinations(1, 1)) == []

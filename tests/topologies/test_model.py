@@ -175,14 +175,14 @@ def test_the_other_brokers_wildcard_is_warned_of() -> None:
     mistaken = link(A, B, excluded_destinations=("queue://orders.#",))
     assert topology(links=(meant,)).warnings == ()
     (warning,) = topology(links=(mistaken,)).warnings
-    assert warning.startswith("link 'a-to-b': excluded_destinations has 'queue://orders.#': '#' is Artemis' wildcard")
+    assert warning.startswith("link 'a-to-b': excluded_destinations has 'queue://orders.#': '#' is Artemis's wildcard")
 
 
 def test_the_other_brokers_wildcard_is_warned_of_in_a_policy_too() -> None:
     meant = Broker("a", policies=(DestinationPolicy("orders.>"), DestinationPolicy("c#")))
     assert topology((meant, B)).warnings == ()
     (warning,) = topology((Broker("a", policies=(DestinationPolicy("orders.#"),)), B)).warnings
-    assert warning.startswith("broker 'a': policies have the pattern 'orders.#': '#' is Artemis' wildcard")
+    assert warning.startswith("broker 'a': policies have the pattern 'orders.#': '#' is Artemis's wildcard")
     assert warning.endswith("write '>'")
 
 

@@ -26,7 +26,7 @@ from topologies.model.validity import (
 
 ALL = "all"  # one port for every protocol
 ACCEPTED = {"core": "CORE", "amqp": "AMQP", "stomp": "STOMP", "openwire": "OPENWIRE", "mqtt": "MQTT"}
-"""Protocol, as endpoints name it, to Artemis' name for it."""
+"""Protocol, as endpoints name it, to Artemis's name for it."""
 # How clients of a protocol write queue and topic, so that one destination means the same to Classic and Artemis.
 PREFIXES = {
     "stomp": ("/queue/", "/topic/"),
@@ -44,7 +44,7 @@ class Acceptor:
     protocol: str = choice(*ACCEPTED, ALL, default="core")
     name: str = ""  # default: the protocol's
     connections_allowed: int = limit(-1)
-    anycast_prefix: str = plain()  # default: how clients of this protocol write a queue; Artemis' default is none
+    anycast_prefix: str = plain()  # default: how clients of this protocol write a queue; Artemis's default is none
     multicast_prefix: str = plain()
     tcp_send_buffer_bytes: int = number(1 * MIB, least=1)  # as `artemis create` writes; 2.44.0's default is 32 KiB
     tcp_receive_buffer_bytes: int = number(1 * MIB, least=1)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 CLASSIC_HOPS = "write message_ttl and consumer_ttl of the link, or network_ttl for both"
 BEANS = "its value is a Java object, which a topology file cannot contain; leave it out"
 PUSHED = (
-    "it belongs to Artemis' AMQP connections; a link of Classic carries messages with demand at its other end, and"
+    "it belongs to Artemis's AMQP connections; a link of Classic carries messages with demand at its other end, and"
     " statically_included_destinations without demand"
 )
 DESTINATIONS = (
@@ -20,9 +20,9 @@ RETRIES = "for Classic write initial_reconnect_delay_ms and max_reconnect_attemp
 CLASSIC_WORDS: Mapping[str, Mapping[str, str]] = {
     "": {
         "ttl": CLASSIC_HOPS,
-        "maxhops": f"it belongs to Artemis' clusters; for Classic {CLASSIC_HOPS}",
-        "retryinterval": f"it belongs to Artemis' connections; {RETRIES}",
-        "reconnectattempts": f"it belongs to Artemis' connections; {RETRIES}",
+        "maxhops": f"it belongs to Artemis's clusters; for Classic {CLASSIC_HOPS}",
+        "retryinterval": f"it belongs to Artemis's connections; {RETRIES}",
+        "reconnectattempts": f"it belongs to Artemis's connections; {RETRIES}",
         "queue": DESTINATIONS,
         "topic": DESTINATIONS,
     },
@@ -36,7 +36,7 @@ CLASSIC_WORDS: Mapping[str, Mapping[str, str]] = {
         "senders": PUSHED,
         "receiver": PUSHED,
         "receivers": PUSHED,
-        "mirror": "it belongs to Artemis' AMQP connections; for Classic add a standby broker with standby_of",
+        "mirror": "it belongs to Artemis's AMQP connections; for Classic add a standby broker with standby_of",
     },
     "brokers": {
         "ha": "it belongs to Artemis; for Classic standby_of alone makes a pair",

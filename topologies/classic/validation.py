@@ -55,7 +55,7 @@ def _wildcards_of_policies(brokers: Sequence[AnyBroker]) -> Iterator[str]:
         for policy in broker.policies if isinstance(broker, Broker) else ():
             if "#" in policy.pattern.split("."):
                 yield (
-                    f"broker {broker.name!r}: policies have the pattern {policy.pattern!r}: '#' is Artemis' wildcard,"
+                    f"broker {broker.name!r}: policies have the pattern {policy.pattern!r}: '#' is Artemis's wildcard,"
                     " and an ordinary word here; write '>'"
                 )
 
@@ -83,7 +83,7 @@ def _wildcards(links: Sequence[Link]) -> Iterator[str]:
             for destination in getattr(link, field):
                 if "#" in destination.partition("://")[2].split("."):
                     yield (
-                        f"link {link.name!r}: {field} has {destination!r}: '#' is Artemis' wildcard, and an ordinary"
+                        f"link {link.name!r}: {field} has {destination!r}: '#' is Artemis's wildcard, and an ordinary"
                         " word here; write '>'"
                     )
 

@@ -35,7 +35,7 @@ PERMISSIONS = {
     "browse": "browse",
     "send": "send",
 }
-"""Artemis' permission types with the fields of `ArtemisUser`."""
+"""Artemis's permission types with the fields of `ArtemisUser`."""
 HOUSEKEEPING = {
     "security-enabled": "true",
     "jmx-management-enabled": "true",
@@ -54,7 +54,7 @@ def render(topology: Topology, broker: ArtemisBroker, site: Site) -> dict[str, s
 
 
 def core(topology: Topology, broker: ArtemisBroker, site: Site) -> etree._Element:
-    """The ``core`` element; Artemis' own schema describes it."""
+    """The ``core`` element; Artemis's own schema describes it."""
     parent = element(CORE, "core")
     written = written_at(site)
     add_all(parent, attributes_of(broker, names.BROKER, written))

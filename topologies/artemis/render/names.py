@@ -1,4 +1,4 @@
-"""Maps each field of the model to Artemis' name for it, an XML element or attribute; one table per class.
+"""Maps each field of the model to Artemis's name for it, an XML element or attribute; one table per class.
 
 Spellings follow the broker's schema (artemis-configuration.xsd of 2.44.0). Fields that need more than a name are
 handled in the renderer; a test ensures that every field is handled.

@@ -14,7 +14,7 @@ import org.apache.activemq.artemis.jms.client.ActiveMQConnection;
 import org.apache.activemq.artemis.jms.client.ActiveMQConnectionFactory;
 import org.apache.activemq.artemis.jms.client.ActiveMQSession;
 
-/** A client of a load by Core: Artemis' own client. It reconnects, or moves to the next broker, by itself. */
+/** A client of a load over Core, with Artemis's own client. It reconnects, or moves to the next broker, on its own. */
 public final class Client extends LoadClient implements FailoverEventListener, SessionFailureListener {
     private static final int ONE_WAY = -1;
     private static final String UNREACHED = "could not be reached"; // all that the library tells of a single attempt

@@ -9,7 +9,7 @@ import javax.jms.JMSException;
 import javax.jms.MessageProducer;
 import org.apache.activemq.artemis.jms.client.ActiveMQSession;
 
-/** Sends by Artemis' own client. This class resends messages that had no answer when the connection dropped. */
+/** Sends with Artemis's own client. This class resends messages that had no answer when the connection dropped. */
 final class CoreSender extends Sender {
     private static final long AGAIN_AFTER_NS = 100_000_000L; // the library tells of a loss on a thread of its own
 

@@ -16,7 +16,7 @@ import org.apache.activemq.artemis.jms.client.ActiveMQConnectionFactory;
 import org.apache.activemq.artemis.jms.client.ActiveMQDestination;
 import org.apache.activemq.artemis.spi.core.protocol.RemotingConnection;
 
-/** Hides the differences between the brokers' client libraries behind common names: Artemis' own, Core. */
+/** Hides the differences between the brokers' client libraries behind common names: Artemis's own, Core. */
 final class Library {
     static final int OF_A_LOAD = Session.AUTO_ACKNOWLEDGE; // when the listener is done; one by one costs a commit each
     static final int ANSWERED_BYTES = 1 << 20; // sent ahead of the answers; without, each durable send waits for its own
