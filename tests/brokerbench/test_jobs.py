@@ -131,7 +131,6 @@ def test_an_analysis_killed_at_its_end_keeps_its_verdict(run: RunDirectory, monk
 STOPS_ONCE_ITS_REPORT_IS_THERE = """
 import json, pathlib, sys, time
 summary, report = map(pathlib.Path, sys.argv[1:])
-print("timing: of a run before, as results are missing", flush=True)
 summary.write_text(json.dumps({"verdict": "fail"}))
 summary.with_name("analysis.sha256").touch()
 print("verdict: fail", flush=True)
@@ -163,7 +162,23 @@ def test_the_report_is_made_while_spark_stops(
             jobs.analyse(run, None, lines.append, report)
     else:
         assert jobs.analyse(run, None, lines.append, report) == EXIT_STATUS["fail"]
-    assert lines[1:] == ["verdict: fail", "timing: every latency figure is sound.", "report"]
+    assert lines == ["verdict: fail", "timing: every latency figure is sound.", "report"]
+
+
+def test_the_report_waits_for_all_results_and_is_made_once(run: RunDirectory) -> None:
+    results, reports, lines = [run.summary_path, run.digests_path], list[str](), list[str]()
+    follower = jobs._Follower(results, lines.append, lambda: reports.append("made"))
+    for result in results:
+        follower.line("timing: every latency figure is sound.")
+        assert reports == []
+        result.touch()
+    follower.line("verdict: pass")
+    assert reports == []
+    follower.line("timing: every latency figure is sound.")
+    follower.line("timing: every latency figure is sound.")
+    follower.end()
+    assert reports == ["made"]
+    assert len(lines) == 5
 
 
 def test_an_analysis_killed_before_its_last_line_has_a_report(
