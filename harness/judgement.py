@@ -5,15 +5,16 @@ A condition of ``--abort-on`` is ``messages.failed > 0``, or ``latency_ms.due_to
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from harness.checks import parse_checks, parse_number, read_checks, require_due_times
 from harness.faults.contract import Fault
 from harness.options.declarations import Options
 from harness.options.user_classes import RunUsers
-from harness.scenario import Scenario
+from harness.scenario import AddClients, Scenario, Search, Steps
 from records.errors import UserError, about
 from records.figures.abort import COUNTS, LIVE_FIGURES, SIGNS, AbortCondition
-from records.figures.checks import Check
+from records.figures.checks import Check, label_of
 from records.figures.declaration import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
 from records.figures.summary import FIGURES
 
@@ -21,29 +22,58 @@ HOW = "write FIGURE > NUMBER, or FIGURE > NUMBER for 10s, such as 'latency_ms.du
 PARTS = re.compile(r"(?P<figure>[^\s<>=!~]+)\s*(?P<sign>[<>=!~]+)\s*(?P<number>[^\s<>=!~]+)(?:\s+(?P<rest>.*))?", re.S)
 FOR = re.compile(r"for\s+(?P<number>\d{1,9})\s*s")
 MOST_FOR_S = 86_400
-HELD = "throughput.held_per_s"  # exists only if the rate of the load changes
-WITHHELD = "messages.withheld"  # exists only if messages have due times
+WITHHELD = "messages.withheld"
+"""The only figure from due times that a closed load leaves out. A check on another one is rejected there."""
 
 
 # -- checks ------------------------------------------------------------------------------------------------------------
 
 
-def checks_of(
-    scenario: Scenario, options: Options, users: RunUsers, faults: Sequence[Fault]
-) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
+@dataclass(frozen=True)
+class RunChecks:
+    """The checks and premises of a run. ``left_out``: a sentence for each check of the scenario that cannot apply."""
+
+    checks: tuple[Check, ...]
+    premises: tuple[Check, ...]
+    left_out: tuple[str, ...]
+
+
+def checks_of(scenario: Scenario, options: Options, users: RunUsers, faults: Sequence[Fault]) -> RunChecks:
     """Return the checks of the scenario and of ``--check``, and the premises of the run. Raises UserError.
 
-    Premises concern the scenario's faults, so a run with ``--fault`` has none.
+    A check of the scenario is left out if an option has taken away what its figure needs. It is rejected if the
+    scenario itself lacks it. Premises concern the scenario's faults, so a run with ``--fault`` has none.
     """
     met = _needs_met(options, users, faults)
-    checks = read_checks(scenario.checks)
-    if not (options.search or options.steps):
-        checks = tuple(check for check in checks if check.metric != HELD)
-    if SCHEDULE not in met:
-        checks = tuple(check for check in checks if check.metric != WITHHELD)
+    checks, left_out = list[Check](), list[str]()
+    for check in read_checks(scenario.checks):
+        need = _need_of(check)
+        if need is None or need in met:
+            checks.append(check)
+        elif need in _needs_of_scenario(scenario):
+            left_out.append(f"check {check.name!r} was left out: {need.refusal}")
+        else:
+            raise UserError(f"scenario {scenario.name}: check {check.name!r}: {need.refusal}")
     with about("--check "):
         checks += parse_checks(options.check or "", present=met)
-    return checks, () if options.fault else read_checks(scenario.premises)
+    premises = () if options.fault else read_checks(scenario.premises)
+    return RunChecks(tuple(checks), premises, tuple(left_out))
+
+
+def _need_of(check: Check) -> Need | None:
+    """Return what a run must have, so that its check has a figure."""
+    metric, _ = label_of(check.metric)
+    return SCHEDULE if metric == WITHHELD else FIGURES[metric].figure.needs
+
+
+def _needs_of_scenario(scenario: Scenario) -> set[Need]:
+    """Return the needs that a scenario meets, unless options take them away. Some depend on the topology."""
+    by_itself = {
+        FAULTS: bool(scenario.faults),
+        STEPS: isinstance(scenario.load, Steps | Search),
+        MORE_CLIENTS: isinstance(scenario.load, AddClients),
+    }
+    return {SCHEDULE, MIRROR, REGIONS, *(need for need, is_met in by_itself.items() if is_met)}
 
 
 def _needs_met(options: Options, users: RunUsers, faults: Sequence[Fault]) -> set[Need]:

@@ -16,6 +16,7 @@ from harness.faults.changed_configuration import changes_of
 from harness.faults.contract import Fault
 from harness.faults.rolling_restart import RestartInTurn, why_too_long
 from harness.java_parts import java_client_versions
+from harness.judgement import RunChecks
 from harness.options.declarations import Options
 from harness.options.user_classes import RunUsers
 from harness.routing import reachability_warnings, undelivered_class_warnings
@@ -62,6 +63,7 @@ def describe(
     faults: Sequence[Fault],
     *,
     unserved: Sequence[str],
+    judged_by: RunChecks,
     load_s: float | None,
     after_faults_s: float | None,
     **known: Any,
@@ -102,6 +104,7 @@ def describe(
             *reachability_warnings(topology, users.every, routes),
             *options.wanted.warnings(topology, machine.memory_bytes()),
             *unserved,
+            *judged_by.left_out,
             *filter(None, [why_too_long(faults, load_s)]),
             *changes.warnings,
         ),
@@ -113,6 +116,8 @@ def describe(
         | java_client_versions(Spoken.parse(options.protocol).distinct, options.client_version or ""),
         machine=machine.describe(),
         rendered=_files(options, topology) | changes.files,
+        checks=judged_by.checks,
+        premises=judged_by.premises,
         **known,
     )
 

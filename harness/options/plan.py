@@ -238,7 +238,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     producers = sum(user.fixed_count for user in producing)
     steps = options.search.first_steps(producers) if options.search else options.steps
     options = replace(options, built_topology=planned.topology, disk_mb=planned.disk_mb, steps=steps)
-    checks, premises = checks_of(scenario, options, users, faults)
+    judged_by = checks_of(scenario, options, users, faults)
     exchanges = exchanges_of(producer_consumer_pairs(users.every, routes), Spoken.parse(options.protocol))
     pairs = (planned.topology.paths_between(exchange.producers, exchange.consumers) for exchange in exchanges)
     after_faults_s = scenario.load.after_faults_s if faults and isinstance(scenario.load, Hold) else None
@@ -253,11 +253,10 @@ def make(scenario: Scenario, options: Options) -> Plan:
         unserved=unserved,
         load_s=load_s,
         after_faults_s=after_faults_s,
-        checks=checks,
-        premises=premises,
+        judged_by=judged_by,
         pairs_by_links=count_by_links(chain(*pairs)),
     )
-    require_labels((*checks, *premises), info.users)
+    require_labels((*judged_by.checks, *judged_by.premises), info.users)
     return Plan(
         options=options,
         users=users.every,
@@ -266,5 +265,5 @@ def make(scenario: Scenario, options: Options) -> Plan:
         faults=faults,
         info=info,
         after_faults_s=after_faults_s,
-        abort_on=abort_conditions_of(options, users, (*checks, *premises)),
+        abort_on=abort_conditions_of(options, users, (*judged_by.checks, *judged_by.premises)),
     )

@@ -5,7 +5,19 @@ from typing import Any
 
 import pytest
 
-from brokerbench import ConsumerUser, Hold, ProducerUser, Scenario, Search, no_acked_send_lost, no_message_withheld
+from brokerbench import (
+    Check,
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    Scenario,
+    Search,
+    at_least_one_rate_held,
+    at_least_one_step_held,
+    every_client_back,
+    no_acked_send_lost,
+    no_message_withheld,
+)
 from harness.checks import parse_check
 from harness.options.arguments import add_arguments
 from harness.options.plan import Plan, expected_messages, make
@@ -131,9 +143,36 @@ def test_a_scenarios_due_check_is_rejected() -> None:
 def test_no_message_withheld_is_left_out() -> None:
     """Nothing is due, so the check would hold without saying anything."""
     assert [check.metric for check in planned(checks=(no_message_withheld(),)).info.checks][-1] == "messages.withheld"
-    assert [check.metric for check in planned("--closed", checks=(no_message_withheld(),)).info.checks] == [
-        "messages.lost"
-    ]
+    closed = planned("--closed", checks=(no_message_withheld(),)).info
+    assert [check.metric for check in closed.checks] == ["messages.lost"]
+    (warning,) = (text for text in closed.warnings if "no message withheld" in text)
+    assert warning.startswith(f"check 'no message withheld' was left out: {NO_DUE_TIMES}")
+
+
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [
+        (at_least_one_rate_held(), "'at least one rate held': only a load in steps and a search have this figure"),
+        (at_least_one_step_held(), "'at least one step held': only a load with a growing number of clients has this"),
+        (every_client_back(), "'every client back': a run without a fault does not have this figure; add a fault"),
+    ],
+)
+def test_a_check_whose_figure_the_scenario_cannot_have_is_refused(check: Check, why: str) -> None:
+    """Each would be left out, or hold without saying anything."""
+    with pytest.raises(UserError, match=f"scenario test_closed_loads: check {why}"):
+        planned(checks=(check,))
+
+
+def test_a_check_applies_if_an_option_provides_what_it_needs() -> None:
+    checks = (at_least_one_rate_held(), every_client_back())
+    plan = planned("--rate", "100,200@10s", "--fault", "kill(broker-1, at=2, for=3)", checks=checks)
+    assert plan.info.checks[1:] == checks
+
+
+def test_a_check_is_left_out_with_a_warning_if_an_option_takes_away_what_it_needs() -> None:
+    plan = planned("--rate", "500", load=Search(), checks=(at_least_one_rate_held(),))
+    assert [check.name for check in plan.info.checks] == ["no acked send lost"]
+    assert [text for text in plan.info.warnings if text.startswith("check 'at least one rate held' was left out: ")]
 
 
 def test_figures_that_do_not_need_due_times_can_be_checked() -> None:
