@@ -3,6 +3,7 @@
 Each command imports its modules when it is called: ``brokerbench doctor`` must work even if other parts are broken.
 """
 
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -419,6 +420,8 @@ def durability(
     if list_cells:
         click.echo("\n".join(map(str, cells)))
         return
+    if not os.access(out.parent, os.W_OK):
+        raise ValueError(f"--out {out}: {out.parent} is not a folder that can be written to; choose another file")
     if why := why_no_disks("processes"):
         raise ValueError(f"durability: {why}")
     try:

@@ -28,7 +28,8 @@ def outcome_sentence(summary: Summary) -> str:
     subscriptions or none. Rejected messages come first, because they explain missing receptions.
     """
     messages, refused = summary["messages"], summary["refused"]
-    parts, others = not_received_words(messages, refused, summary["left_behind"]), _other_outcomes(messages, refused)
+    parts = not_received_words(messages, refused, summary["left_behind"])
+    others = [*_other_outcomes(messages, refused), *_copies(summary["left_behind"])]
     other_words = f" Also: {joined(others)}." if others else ""
     if not messages["expected"]:
         sent = counted(messages["sent"], "message was", "messages were")
@@ -63,6 +64,12 @@ def _other_outcomes(messages: Messages, refused: Mapping[str, int]) -> list[str]
             by = f" by {_brokers(refused)}" if name == REFUSED and count == sum(refused.values()) else ""
             texts.append(f"{count:,} {words}{by}")
     return texts
+
+
+def _copies(left_behind: Sequence[LeftBehind]) -> list[str]:
+    """Return ``1,200 left on a queue as well (all on orders at broker-2)``: messages that were received, too."""
+    count = sum(row["messages"] for row in left_behind if row["outcome"] == "copy")
+    return [f"{count:,} left on a queue as well{places(left_behind, 'copy', count)}"] if count else []
 
 
 def _failed(messages: Messages, refused: Mapping[str, int]) -> list[str]:

@@ -197,8 +197,8 @@ def _unmeasured(evidence: Evidence) -> list[str]:
         return []
     if evidence.due_per_s:
         return [
-            f"{evidence.due_per_s:,.0f} messages per second were due in the load phase and none of them was sent, so "
-            "there is no latency: lower --rate"
+            f"{evidence.due_per_s:,.0f} messages per second were due in the load phase, and none of them was sent in "
+            "time for a latency, as earlier messages were still waiting: lower --rate"
         ]
     what = "sent" if evidence.closed else "due"
     return [f"no message was {what} in the load phase, so there is no latency: was the warm-up longer than the load?"]

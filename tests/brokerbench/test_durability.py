@@ -1,12 +1,15 @@
 """Checks the plan of the durability table, the result of each run in it, and the table."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerbench.cli import main
 from brokerbench.durability.cells import FIRST_S, KILL, LAST_S, OFF_S, RACK, SETUPS, Setup, all_cells, chosen
 from brokerbench.durability.making import ENOUGH_LOSSES, missing
 from brokerbench.durability.table import (
@@ -181,3 +184,11 @@ def test_the_table_has_a_row_for_each_cell() -> None:
         "",
         "- classic, 5.18.3, single, never, power, round 2: the verdict is unknown",
     ]
+
+
+def test_a_table_that_cannot_be_written_is_told_before_the_first_round(tmp_path: Path) -> None:
+    out = tmp_path / "missing" / "table.md"
+    told = CliRunner().invoke(main, ["durability", "--out", str(out), "--runs", str(tmp_path / "runs")])
+    assert told.exit_code == 2
+    assert f"--out {out}: {out.parent} is not a folder that can be written to; choose another file" in told.output
+    assert not (tmp_path / "runs").exists()

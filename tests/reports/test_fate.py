@@ -97,7 +97,17 @@ def test_each_outcome_of_messages_left_behind_has_its_place() -> None:
     run_summary = summary_with(messages=counts(stranded=40, dead_lettered=5, received=75), left_behind=places)
     assert outcome_sentence(run_summary) == (
         "Of 120 messages sent, 75 were received; 40 left on a queue (all on ttl.third at broker-2) "
-        "and 5 sent to a dead-letter queue (all on DLQ at broker-1)."
+        "and 5 sent to a dead-letter queue (all on DLQ at broker-1). "
+        "Also: 90 left on a queue as well (all on q at broker-1)."
+    )
+
+
+def test_messages_that_were_received_and_left_on_a_queue_too_are_in_the_first_sentence() -> None:
+    """As at the target of a mirror that copies no acknowledgments."""
+    copies = [left_behind_at("orders", "broker-2", "copy", 120)]
+    run_summary = summary_with(messages=counts(received=120), left_behind=copies)
+    assert outcome_sentence(run_summary) == (
+        "All 120 messages sent were received. Also: 120 left on a queue as well (all on orders at broker-2)."
     )
 
 
