@@ -156,7 +156,7 @@ class Option:
         if self.name == "--base-port":  # scenarios do not set a port
             raise UserError(f"--base-port {number}: must be between 1024 and 65000")
         shown = number if isinstance(number, int) else f"{number:g}"
-        raise UserError(f"{self.name} {shown}: {problem}; leave it out to use the scenario's value")
+        raise UserError(f"{self.name} {shown}: {problem}; leave it out to use the default")
 
 
 # -- the options -------------------------------------------------------------------------------------------------------
