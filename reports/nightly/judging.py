@@ -178,8 +178,10 @@ def _check(cell: NightlyCell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]
                 *sentences,
                 *((f"{counted(too, 'check')} of the reference's runs ended the same way.",) if too else ()),
             )
-    if gate == OWN_CHECKS and (nothing := tuple(_failed_without_a_check(arm.runs))):
-        return FAIL, nothing
+    if gate == OWN_CHECKS:
+        for verdict, word in (("fail", FAIL), ("unknown", UNDECIDED)):
+            if sentences := tuple(_by_verdict_alone(arm.runs, verdict)):
+                return word, sentences
     return PASS, ()
 
 
@@ -203,12 +205,14 @@ def _aborted(runs: Sequence[AnalysedRun]) -> Iterator[str]:
             yield f"{run.name}: aborted: {' '.join(map(sentence, run.summary['reasons']))}"
 
 
-def _failed_without_a_check(runs: Sequence[AnalysedRun]) -> Iterator[str]:
-    """Yield a sentence for each run that failed by its verdict alone, for example because nothing arrived."""
+def _by_verdict_alone(runs: Sequence[AnalysedRun], verdict: str) -> Iterator[str]:
+    """Yield a sentence for each run with this verdict, but no check with this outcome.
+
+    For example, nothing arrived, or a queue could not be browsed.
+    """
     for run in runs:
-        checks = run.summary["checks"]
-        if run.summary["verdict"] == "fail" and all(check["outcome"] != "fail" for check in checks):
-            yield f"{run.name}: {' '.join(map(sentence, run.summary['reasons'])) or 'it failed.'}"
+        if run.summary["verdict"] == verdict and all(check["outcome"] != verdict for check in run.summary["checks"]):
+            yield f"{run.name}: {' '.join(map(sentence, run.summary['reasons'])) or f'its verdict is {verdict}.'}"
 
 
 GREEN, YELLOW, RED = "green", "yellow", "red"

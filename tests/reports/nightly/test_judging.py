@@ -107,6 +107,13 @@ def test_a_check_that_failed_in_one_run_fails_the_gate_and_names_the_run(tmp_pat
         ({"summary": with_check(LOST, "pass")}, LOST, "pass", ""),
         ({"verdict": "invalid"}, LOST, "invalid", "run-1-1 is an invalid run"),
         ({"verdict": "fail", "summary": {"checks": []}}, OWN_CHECKS, "fail", "run-1-1: "),
+        ({"verdict": "unknown", "summary": {"checks": []}}, OWN_CHECKS, "undecided", "run-1-1: "),
+        (
+            {"verdict": "unknown", "summary": with_check("messages.sent > 9", "pass")},
+            OWN_CHECKS,
+            "undecided",
+            "run-1-1",
+        ),
         ({"verdict": "fail", "summary": ABORTED}, OWN_CHECKS, "fail", "run-1-1: aborted: "),
         ({"verdict": "unknown", "summary": ABORTED}, OWN_CHECKS, "fail", "run-1-1: aborted: "),
     ],
