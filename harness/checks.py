@@ -212,6 +212,8 @@ def _require_figure(what: str, metric: str, present: Collection[Need] = NEEDS) -
         raise UserError(f"{what}: the summary has no figure {figure!r}{close}")
     if why := _lacking(figure, present):
         raise UserError(f"{what}: {why}")
+    if figure != metric and not label.strip():
+        raise UserError(f"{what}: the label in braces is empty; write a consumer class or a destination, or no braces")
     if label and not figure.startswith(LABELED):
         raise UserError(f"{what}: only figures of {LABELED[:-1]} can have a label in braces; leave {{{label}}} out")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.checks import parse_checks, parse_number, read_checks, require_due_times
+from harness.faults.away import absences
 from harness.faults.contract import Fault
 from harness.options.declarations import Options
 from harness.options.user_classes import RunUsers
@@ -24,6 +25,8 @@ FOR = re.compile(r"for\s+(?P<number>\d{1,9})\s*s")
 MOST_FOR_S = 86_400
 WITHHELD = "messages.withheld"
 """The only figure from due times that a closed load leaves out. A check on another one is rejected there."""
+
+OF_TOPOLOGY = (MIRROR, REGIONS)
 
 
 # -- checks ------------------------------------------------------------------------------------------------------------
@@ -42,15 +45,16 @@ def checks_of(scenario: Scenario, options: Options, users: RunUsers, faults: Seq
     """Return the checks of the scenario and of ``--check``, and the premises of the run. Raises UserError.
 
     A check of the scenario is left out if an option has taken away what its figure needs. It is rejected if the
-    scenario itself lacks it. Premises concern the scenario's faults, so a run with ``--fault`` has none.
+    scenario itself lacks it. A check that needs another topology stays, and is unknown. Premises concern the
+    scenario's faults, so a run with ``--fault`` has none.
     """
     met = _needs_met(options, users, faults)
     checks, left_out = list[Check](), list[str]()
     for check in read_checks(scenario.checks):
         need = _need_of(check)
-        if need is None or need in met:
+        if need is None or need in met or need in OF_TOPOLOGY:
             checks.append(check)
-        elif need in _needs_of_scenario(scenario):
+        elif need in _needs_of_scenario(scenario, users):
             left_out.append(f"check {check.name!r} was left out: {need.refusal}")
         else:
             raise UserError(f"scenario {scenario.name}: check {check.name!r}: {need.refusal}")
@@ -66,14 +70,14 @@ def _need_of(check: Check) -> Need | None:
     return SCHEDULE if metric == WITHHELD else FIGURES[metric].figure.needs
 
 
-def _needs_of_scenario(scenario: Scenario) -> set[Need]:
-    """Return the needs that a scenario meets, unless options take them away. Some depend on the topology."""
+def _needs_of_scenario(scenario: Scenario, users: RunUsers) -> set[Need]:
+    """Return the needs that a scenario meets, unless options take them away."""
     by_itself = {
-        FAULTS: bool(scenario.faults),
+        FAULTS: bool(scenario.faults or absences(users.consuming, scenario.load.for_s)),
         STEPS: isinstance(scenario.load, Steps | Search),
         MORE_CLIENTS: isinstance(scenario.load, AddClients),
     }
-    return {SCHEDULE, MIRROR, REGIONS, *(need for need, is_met in by_itself.items() if is_met)}
+    return {SCHEDULE, *(need for need, is_met in by_itself.items() if is_met)}
 
 
 def _needs_met(options: Options, users: RunUsers, faults: Sequence[Fault]) -> set[Need]:

@@ -39,6 +39,8 @@ def test_a_label_in_braces_names_a_consumer_class_or_a_destination() -> None:
         ("latency_ms.sent_to_received.p99{A} < 5", "only figures of latency_ms.due_to_received can have a label"),
         ("latency_ms.due_to_received.p99{} < 5", "cannot be read"),
         ("latency_ms.due_to_received.p99{A < 5", "cannot be read"),
+        ("latency_ms.due_to_received.p99{ } < 5", "the label in braces is empty"),
+        ("messages.lost{ } <= 0", "the label in braces is empty"),
         ("latency_ms.due_to_received.p98{A} < 5", "the summary has no figure"),
     ],
 )

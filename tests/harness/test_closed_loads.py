@@ -12,13 +12,14 @@ from brokerbench import (
     ProducerUser,
     Scenario,
     Search,
+    Stay,
     at_least_one_rate_held,
     at_least_one_step_held,
     every_client_back,
     no_acked_send_lost,
     no_message_withheld,
 )
-from harness.checks import parse_check
+from harness.checks import parse_check, parse_checks
 from harness.options.arguments import add_arguments
 from harness.options.plan import Plan, expected_messages, make
 from harness.options.run_options import read
@@ -167,6 +168,22 @@ def test_a_check_applies_if_an_option_provides_what_it_needs() -> None:
     checks = (at_least_one_rate_held(), every_client_back())
     plan = planned("--rate", "100,200@10s", "--fault", "kill(broker-1, at=2, for=3)", checks=checks)
     assert plan.info.checks[1:] == checks
+
+
+def test_a_check_that_needs_another_topology_stays_and_will_be_unknown() -> None:
+    (check,) = parse_checks("mirror.lag_s.max < 5")
+    assert planned(checks=(check,)).info.checks[-1] == check
+
+
+def test_a_check_on_absences_is_left_out_of_a_load_that_may_end_before_them() -> None:
+    class Away(Consumer):
+        stays = (Stay(until_s=5), Stay(from_s=9))
+
+    (check,) = parse_checks("recovery.backlog_drained_s < 20")
+    assert planned(users=(ClosedOrders, Away), checks=(check,)).info.checks[-1] == check
+    by_count = planned("--messages", "500", users=(ClosedOrders, Away), checks=(check,)).info
+    assert [check.metric for check in by_count.checks] == ["messages.lost"]
+    assert any(text.startswith(f"check {check.name!r} was left out: ") for text in by_count.warnings)
 
 
 def test_a_check_is_left_out_with_a_warning_if_an_option_takes_away_what_it_needs() -> None:
