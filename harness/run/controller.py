@@ -203,14 +203,15 @@ class RunController:
         self.run_record.ended("drain")
 
     def _drain_limits(self) -> DrainLimits:
-        """Return longer limits if a broker was down, if consumers are slow, or if brokers hide their backlog."""
+        """Return longer limits if a broker was down, if consumers are slow, or if brokers delay or hide messages."""
         taken_down = any(fault.takes_down or fault.joins for fault in self.plan.faults)
         works = (Work.parse(str(user.settings.get("work_ms", 0))) for user in self.info.users)
         work_s = max((work.mean_ms / MS_PER_S for work in works if work), default=0.0)
+        delay_s = max(broker.longest_delay_s for broker in self.brokers.topology.brokers)
         return DrainLimits(
             self.plan.options.drain_s,
             empty_for_s=STUCK_AFTER_S if self._hidden_backlog() else EMPTY_FOR_S,
-            stuck_after_s=max(STUCK_AFTER_S, TIMES_OF_WORK * work_s),
+            stuck_after_s=max(STUCK_AFTER_S + delay_s, TIMES_OF_WORK * work_s),
             reconnecting_s=STUCK_AFTER_A_FAULT_S if taken_down else 0.0,
         )
 

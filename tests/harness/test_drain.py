@@ -22,6 +22,7 @@ from harness.run.drain import (
     wait_until_still,
 )
 from records.run import UserInfo
+from topologies.catalogue.lookup import build
 
 
 def looks(*states: tuple[int, int, int | None], every_s: float = 0.5) -> list[Observation]:
@@ -271,11 +272,12 @@ def test_bridges_to_a_broker_that_was_away_get_more_time(fault: Fault, reconnect
     assert (limits.stuck_after_s, limits.reconnecting_s) == (STUCK_AFTER_S, reconnecting_s)
 
 
-def limits_of(*faults: Fault, work_ms: float | str = 0) -> DrainLimits:
+def limits_of(*faults: Fault, work_ms: float | str = 0, topology: str = "mesh") -> DrainLimits:
     taker = UserInfo("Taker", "consumer", "consumers", "queue://q", 1, {"work_ms": work_ms})
     controller: Any = SimpleNamespace(
         plan=SimpleNamespace(faults=faults, options=SimpleNamespace(drain_s=60.0)),
         info=SimpleNamespace(users=(taker,)),
+        brokers=SimpleNamespace(topology=build(topology)),
         _hidden_backlog=list,
     )
     return RunController._drain_limits(controller)
@@ -284,3 +286,7 @@ def limits_of(*faults: Fault, work_ms: float | str = 0) -> DrainLimits:
 def test_slow_consumers_get_five_times_their_work_time() -> None:
     assert limits_of(work_ms=100).stuck_after_s == STUCK_AFTER_S
     assert limits_of(work_ms="exponential(6000)").stuck_after_s == 30.0
+
+
+def test_messages_that_a_broker_delays_are_not_stuck_before_the_delay_is_over() -> None:
+    assert limits_of(topology="cluster(redistribution_delay_ms=20_000)").stuck_after_s == STUCK_AFTER_S + 20

@@ -10,6 +10,8 @@ from topologies.model.broker import MIB
 from topologies.model.validity import choice, limit, number, plain, require_choice, require_plain, require_rules
 
 DEAD_LETTERS, EXPIRED = "DLQ", "ExpiryQueue"
+TIMES_OF_DELAY = 10
+"""The longest delay before a redelivery, in multiples of the first one, if no other limit is set."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class AddressSetting:
     redelivery_delay_ms: int = number(0, least=0)
     redelivery_delay_multiplier: float = number(1.0, least=0)
     redelivery_collision_avoidance_factor: float = number(0.0, least=0, most=1)
-    max_redelivery_delay_ms: int = number(0, least=0)  # 0: ten times the delay
+    max_redelivery_delay_ms: int = number(0, least=0)  # 0: TIMES_OF_DELAY times the delay
     max_size_bytes: int = limit(-1)  # of one address; -1: only the broker's limit applies
     max_size_messages: int = limit(-1)
     address_full_policy: str = choice("PAGE", "BLOCK", "FAIL", "DROP")
@@ -56,6 +58,14 @@ class AddressSetting:
     # The part of a body that management returns: enough to identify the message (32 bytes), with any prefix.
     management_message_attribute_size_limit: int = number(256, least=1)
     management_browse_page_size: int = number(200, least=1)
+
+    @property
+    def longest_delay_ms(self) -> float:
+        """The longest time before a message moves to another broker's consumer, or is delivered again."""
+        again_ms: float = self.redelivery_delay_ms
+        if self.redelivery_delay_multiplier > 1:
+            again_ms = self.max_redelivery_delay_ms or TIMES_OF_DELAY * self.redelivery_delay_ms
+        return max(self.redistribution_delay_ms, again_ms * (1 + self.redelivery_collision_avoidance_factor))
 
     def __post_init__(self) -> None:
         subject = f"address setting {self.match!r}"

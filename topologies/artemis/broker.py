@@ -208,6 +208,11 @@ class ArtemisBroker(AnyBroker):
         return tuple(dict.fromkeys(name for name in addresses if name and name not in dead))
 
     @property
+    def longest_delay_s(self) -> float:
+        """Before a message moves to another broker's consumer, or is delivered again."""
+        return max((setting.longest_delay_ms for setting in self.address_settings), default=0) / MS_PER_S
+
+    @property
     def removes_unused_queues_after_s(self) -> float:
         """One scan marks a queue, and the next one removes it."""
         if not any(setting.auto_delete_queues for setting in self.address_settings):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from records.units import MS_PER_S
 from topologies.classic.policies import DEFAULT_POLICIES, DestinationPolicy
 from topologies.classic.transport_connectors import DEFAULT_CONNECTORS, TransportConnector
 from topologies.classic.users import ClassicUser
@@ -130,6 +131,11 @@ class Broker(AnyBroker):
     def dead_letter_queues(self) -> tuple[str, ...]:
         """These queues also receive expired messages."""
         return tuple(dict.fromkeys(policy.dead_letters.queue for policy in self.policies))
+
+    @property
+    def longest_delay_s(self) -> float:
+        """Before messages return to the broker that they came from."""
+        return max((policy.bridge_filter.replay_delay_ms for policy in self.policies), default=0) / MS_PER_S
 
     @property
     def own_name(self) -> str:

@@ -82,6 +82,11 @@ class AnyBroker:
         return 0.0
 
     @property
+    def longest_delay_s(self) -> float:
+        """The longest time for which it holds a message back on purpose, although a consumer could take it."""
+        return 0.0
+
+    @property
     def store(self) -> object | None:
         """Its message store; None for memory only. Both brokers of a pair have the same store."""
         return None
