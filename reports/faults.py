@@ -65,7 +65,8 @@ def fault_sentences(
     waited = _waited(fault) if backlog_its_own else ""
     if not traits.explains_outages:  # nobody was cut off by it
         return f"{began}: {messages}.{waited}"
-    return f"{began}: {_cut_off(fault, doubtful=outage_doubtful)}. {sentence(messages)}{_positions(fault)}{waited}"
+    cut_off, positions = _cut_off(fault, doubtful=outage_doubtful), _positions(fault, loss_known)
+    return f"{began}: {cut_off}. {sentence(messages)}{positions}{waited}"
 
 
 def _when(fault: FaultRecovery, traits: FaultTraits) -> str:
@@ -102,7 +103,7 @@ def _messages(fault: FaultRecovery, loss_known: bool) -> str:
     return f"{text}, {f'{twice:,} {_were(twice)}' if twice else 'none was'} delivered twice"
 
 
-def _positions(fault: FaultRecovery) -> str:
+def _positions(fault: FaultRecovery, loss_known: bool) -> str:
     """Return a sentence on the positions of lost messages in the sequences of messages at risk; empty if none was lost.
 
     `` Of 90 messages that waited at broker-2, 12 are gone: 2 sequences lost the last messages; the oldest one …``
@@ -115,8 +116,11 @@ def _positions(fault: FaultRecovery) -> str:
     parts = [f"{counted(count, 'sequence')} {what}" for what, count in losses.items() if count]
     if not parts:
         return ""
+    waited = f" Of {fault['at_risk']:,} messages that waited at {fault['target']}, {fault['gone']:,}"
+    if not loss_known:
+        return f"{waited} were neither received nor found, but not all places could be searched."
     return (
-        f" Of {fault['at_risk']:,} messages that waited at {fault['target']}, {fault['gone']:,} are gone: "
+        f"{waited} are gone: "
         f"{joined(parts)}; the oldest of them was confirmed {seconds_text(fault['oldest_lost_s'] or 0.0)} before the "
         "fault."
     )

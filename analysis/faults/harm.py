@@ -116,9 +116,11 @@ def _began_second(fault: FaultSpan, load_began_ns: int) -> int:
 def fault_of(faults: Sequence[FaultSpan]) -> pl.Expr:
     """Return the number of a lost or stranded message's fault; null if all were over when the message was sent.
 
-    Of several, it is a fault of the broker that the message was first sent to. Otherwise, and of several faults of this
-    broker, it is one that ends a broker abruptly, then one that can disconnect clients, then the first.
+    Of several that overlap, it is a fault of the broker that the message was first sent to. Otherwise, and of several
+    faults of this broker, it is one that ends a broker abruptly, then one that can disconnect clients, then the first.
     """
+    until_ns = [pl.when(pl.col("sent_ns") <= fault.until_ns).then(fault.until_ns) for fault in faults]
+    first_until_ns = pl.min_horizontal(until_ns)
     beyond = max(fault.number for fault in faults) + 1
 
     def rank(fault: FaultSpan) -> pl.Expr:
@@ -126,7 +128,10 @@ def fault_of(faults: Sequence[FaultSpan]) -> pl.Expr:
         gentle = 0 if fault.traits.ends_abruptly else 1 if fault.traits.explains_outages else 2
         return (3 * of_another + gentle) * beyond + fault.number
 
-    ranks = [pl.when(pl.col("sent_ns") <= fault.until_ns).then(rank(fault)) for fault in faults]
+    ranks = [
+        pl.when((pl.col("sent_ns") <= fault.until_ns) & (fault.began_ns <= first_until_ns)).then(rank(fault))
+        for fault in faults
+    ]
     return (pl.min_horizontal(ranks) % beyond).cast(pl.Int32)
 
 

@@ -80,7 +80,7 @@ def _recovery(run: Run, merged: MergedTables, results: TopicResults, late: Mappi
     if faults:
         reordered = harm.reordered(results.late)
         for row in merged["harm"].to_dicts():
-            row["lost"] += 0 if results.all_expired else row[harm.PAST_TTL]
+            row["lost"] += row[harm.PAST_TTL] if results.summary["messages"]["lost"] else 0
             of_messages[row["fault"]] = {**row, "reordered": reordered.get(row["fault"], 0)}
         stranded_by_fault = harm.by_fault(merged["stranded"])
         survived = survival.survivals(merged["sequences"], faults)

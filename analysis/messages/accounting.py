@@ -197,7 +197,7 @@ def settled(
     rows, notes = accounting.to_pylist(), []
     for row in rows:
         of_queue = counted.get(row["subscription"]) if _is_queue(row) else None  # a subscription may have its name
-        if _settle(row, of_queue, search.is_complete_for(row["destination"], row["subscription"])):
+        if _settle(row, of_queue, search.is_complete_for(row["subscription"])):
             notes.append(
                 f"{row['destination']}: messages past their time to live were not found, and no broker counts the "
                 f"expired messages of {row['subscription']}"

@@ -37,16 +37,13 @@ class Search:
     shared: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
-    def is_complete_for(self, destination: str, subscription: str) -> bool:
+    def is_complete_for(self, subscription: str) -> bool:
         """Whether a missing message to a subscription is in no place that was not searched."""
-        of_kind = self.unread if destination.startswith(TOPIC_PREFIX) else self.shared
-        return self.everywhere and subscription not in of_kind
+        return self.everywhere and subscription not in (*self.shared, *self.unread)
 
     def leaves_out(self) -> pl.Expr:
         """Whether a row's message may be in a place that was not searched."""
-        to_topic, subscription = pl.col("destination").str.starts_with(TOPIC_PREFIX), pl.col("subscription")
-        of_kind = pl.when(to_topic).then(subscription.is_in(self.unread)).otherwise(subscription.is_in(self.shared))
-        return pl.lit(not self.everywhere) | of_kind
+        return pl.lit(not self.everywhere) | pl.col("subscription").is_in([*self.shared, *self.unread])
 
 
 SEARCHED = Search()

@@ -3,40 +3,61 @@
 A run whose premises do not hold did not test its question.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 
 from records.figures.checks import LABELED, Check, label_of
 from records.figures.summary import CheckResult
 
-AT_LEAST = ("lost", "missing_unconfirmed", "stranded", "left_unconfirmed", "dead_lettered", "expired", "pending")
+AT_LEAST = (
+    "lost",
+    "missing_unconfirmed",
+    "stranded",
+    "left_unconfirmed",
+    "dead_lettered",
+    "expired",
+    "unselected",
+    "pending",
+)
 """Counts to which unaccounted messages may belong, so their values are the lowest possible ones."""
+AT_MOST = ("gone",)
+"""Counts that include unaccounted messages, so their values are the highest possible ones."""
+BY_POSITION = ("lost_tails", "lost_holes", "lost_whole", "oldest_lost_s")
+"""Figures that may be higher or lower if unaccounted messages survived."""
+LEFTOVERS = ("leftovers", "unsent_leftovers", "foreign_leftovers")
 
 
-def evaluate(checks: Iterable[Check], summary: Mapping[str, object]) -> list[CheckResult]:
+def evaluate(checks: Iterable[Check], summary: Mapping[str, object], *, searched: bool = True) -> list[CheckResult]:
     """Evaluate the checks on a summary, in the order given.
 
-    A check is unknown if its figure is missing or doubtful, or if unaccounted messages decide it.
+    A check is unknown if its figure is missing or doubtful, or if places that were not searched for messages decide it.
+    ``searched``: whether there are no such places.
     """
     timing = summary.get("timing")
     doubtful = timing["doubtful"] if isinstance(timing, Mapping) else {}
-    return [_evaluate(check, summary, check.metric in doubtful) for check in checks]
+    return [_evaluate(check, summary, check.metric in doubtful, searched) for check in checks]
 
 
-def most_possible(summary: Mapping[str, object], metric: str, value: float) -> float:
-    """Return the highest value that a count may have, if unaccounted messages belong to it."""
+def _possible(summary: Mapping[str, object], metric: str, value: float, searched: bool) -> tuple[float, float]:
+    """Return the lowest and the highest value that a figure may have, whatever places that were not searched hold."""
     parent, _, name = metric.rpartition(".")
-    if name not in AT_LEAST and metric != "leftovers":
-        return value
-    unaccounted = value_at(summary, f"{parent}.unaccounted")
-    return value + ((value_at(summary, "messages.unaccounted") if unaccounted is None else unaccounted) or 0)
+    of_parent = value_at(summary, f"{parent}.unaccounted")
+    unaccounted = (value_at(summary, "messages.unaccounted") if of_parent is None else of_parent) or 0
+    if metric in LEFTOVERS and not searched:
+        return value, math.inf
+    if name in AT_LEAST:
+        return value, value + unaccounted
+    if name in AT_MOST:
+        return max(0, value - unaccounted), value
+    return (0, math.inf) if name in BY_POSITION and unaccounted else (value, value)
 
 
-def unmet(premises: Iterable[Check], summary: Mapping[str, object]) -> tuple[str, ...]:
+def unmet(premises: Iterable[Check], summary: Mapping[str, object], *, searched: bool = True) -> tuple[str, ...]:
     """Return a sentence for each premise that did not hold or could not be evaluated."""
     return tuple(
         f"the run did not test its question, as it needs {result['name']}: {result['metric']} is "
         f"{'not known' if result['value'] is None else format(result['value'], 'g')}, it must be {result['rule']}"
-        for result in evaluate(premises, summary)
+        for result in evaluate(premises, summary, searched=searched)
         if result["outcome"] != "pass"
     )
 
@@ -62,11 +83,11 @@ def _of_label(summary: Mapping[str, object], label: str) -> object:
     return next((group[label] for group in groups if label in group), {})
 
 
-def _evaluate(check: Check, summary: Mapping[str, object], doubtful: bool) -> CheckResult:
+def _evaluate(check: Check, summary: Mapping[str, object], doubtful: bool, searched: bool) -> CheckResult:
     value = value_at(summary, check.metric)
     outcome = "unknown"
     if value is not None and not doubtful:
-        outcome = _outcome(check, value, most_possible(summary, check.metric, value))
+        outcome = _outcome(check, *_possible(summary, check.metric, value, searched))
     return CheckResult(name=check.name, metric=check.metric, value=value, rule=check.rule, outcome=outcome)
 
 

@@ -51,7 +51,7 @@ class RunTopic:
             "aborted": [],
         }
         summary = summary_of(results.summary)
-        summary["checks"] = evaluate(info.checks, summary)
+        summary["checks"] = evaluate(info.checks, summary, searched=not (info.unsearched or info.unread))
         summary["aborted"] = aborted(info.aborts, summary)
         changed = recorded.problems(merged["left_out"], merged["repeated_sends"])
         verdict = judge(_evidence(run, results, summary, changed))
@@ -84,7 +84,7 @@ def _timing(run: Run, results: TopicResults) -> object:
 def _evidence(run: Run, results: TopicResults, summary: Summary, changed: Sequence[str]) -> Evidence:
     """Collect the input for the verdict. ``changed``: sentences about changed event rows."""
     info = run.info
-    unmet_premises = unmet(info.premises, summary)
+    unmet_premises = unmet(info.premises, summary, searched=not (info.unsearched or info.unread))
     problems = (
         *info.problems,
         *run.sealing.problems,

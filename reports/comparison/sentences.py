@@ -104,10 +104,9 @@ def messages(comparisons: Sequence[Comparison]) -> str:
     lost = {name: count for name in names if (count := total(comparisons, name, "lost"))}
     twice = {name: count for name in names if (count := total(comparisons, name, "duplicated"))}
     unaccounted = sum(total(comparisons, name, "unaccounted") for name in names)
-    none_lost = "No arm lost an acknowledged message"
-    if unaccounted:
-        none_lost = f"No acknowledged message is known to be lost, and {unaccounted:,} are unaccounted for"
+    none_lost = "No acknowledged message is known to be lost" if unaccounted else "No arm lost an acknowledged message"
     told_lost = _by_arm("lost", lost) if lost else none_lost
+    told_lost += f"; {counted(unaccounted, 'message')} of all arms unaccounted for" if unaccounted else ""
     told_twice = _by_arm("delivered twice", twice) if twice else "none delivered one twice"
     return f"{told_lost}; {told_twice}."
 

@@ -58,6 +58,8 @@ BY_HAND = FaultSpan(2, "start-link", "a-to-b", 3 * S, FOREVER_NS)
 FULL = FaultSpan(3, "full-store", "a", 4 * S, 20 * S)
 POWER = FaultSpan(4, "power-loss", "a", 6 * S, 9 * S)
 KILL = FaultSpan(5, "kill", "b", 7 * S, FOREVER_NS)
+RESTART = FaultSpan(6, "restart", "a", 8 * S, 16 * S)
+MUCH_LATER = FaultSpan(7, "kill", "a", 60 * S, 70 * S)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,7 @@ KILL = FaultSpan(5, "kill", "b", 7 * S, FOREVER_NS)
         pytest.param((POWER, KILL), None, POWER, id="the first, if it is not known where a message was sent"),
         pytest.param((AWAY, FULL), "b", FULL, id="a broker's fault before consumers that are away"),
         pytest.param((AWAY,), "a", AWAY, id="the only one"),
+        pytest.param((RESTART, MUCH_LATER), "a", RESTART, id="the first of two that do not overlap"),
     ],
 )
 def test_a_lost_message_belongs_to_the_fault_that_may_have_lost_it(

@@ -243,7 +243,7 @@ def test_a_check_is_undecided_if_it_depends_on_how_many_unaccounted_messages_cou
     found: int, unaccounted: int, bounds: dict[str, int | None]
 ) -> None:
     assume(any(outcome(Check("c", "leftovers", **bounds), half / 2) == "pass" for half in range(-4, 54)))
-    for metric in ("messages.lost", "messages.stranded", "recovery.lost", "leftovers"):
+    for metric in ("messages.lost", "messages.unselected", "recovery.lost"):
         check = Check("c", metric, **bounds)
         halves = range(2 * found, 2 * (found + unaccounted) + 1)  # figures need not be whole
         possible = {outcome(check, half / 2) for half in halves}
@@ -251,7 +251,7 @@ def test_a_check_is_undecided_if_it_depends_on_how_many_unaccounted_messages_cou
 
 
 def outcome(check: Check, found: float, unaccounted: int = 0) -> str:
-    counts = {"lost": found, "stranded": found}
+    counts = {"lost": found, "unselected": found}
     summary = {"messages": {**counts, "unaccounted": unaccounted}, "recovery": counts, "leftovers": found}
     (result,) = evaluate([check], summary)
     return result["outcome"]
@@ -265,6 +265,33 @@ def test_unaccounted_messages_of_another_kind_leave_a_check_decided() -> None:
         "topic_persistent": "pass",
         "queue_persistent": "unknown",
     }
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome"),
+    [
+        (Check("c", "recovery.gone", at_most=0), "unknown"),
+        (Check("c", "recovery.gone", at_least=1), "unknown"),
+        (Check("c", "recovery.gone", at_most=7), "pass"),
+        (Check("c", "recovery.gone", at_least=8), "fail"),
+        (Check("c", "recovery.lost_whole", at_most=0), "unknown"),
+        (Check("c", "recovery.lost_tails", at_most=0), "unknown"),
+        (Check("c", "recovery.oldest_lost_s", below=5), "unknown"),
+    ],
+)
+def test_what_is_gone_may_be_less_if_messages_are_unaccounted_for(rule: Check, outcome: str) -> None:
+    recovery = {"gone": 7, "lost_whole": 2, "lost_tails": 0, "oldest_lost_s": 4.0}
+    (result,) = evaluate([rule], {"messages": {"unaccounted": 9}, "recovery": recovery})
+    assert result["outcome"] == outcome
+
+
+@pytest.mark.parametrize(("searched", "outcome"), [(True, "pass"), (False, "unknown")])
+def test_that_nothing_is_left_is_not_known_if_a_place_was_not_searched(searched: bool, outcome: str) -> None:
+    """Even if every message was received: a copy may be there."""
+    checks = [Check("c", "leftovers", at_most=0), Check("c", "leftovers", at_least=1)]
+    none_left, some_left = evaluate(checks, {"messages": {"unaccounted": 0}, "leftovers": 0}, searched=searched)
+    assert none_left["outcome"] == outcome
+    assert some_left["outcome"] == ("fail" if searched else "unknown")
 
 
 def test_how_many_were_received_does_not_depend_on_unaccounted_messages() -> None:

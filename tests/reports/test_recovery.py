@@ -146,6 +146,15 @@ def test_a_loss_is_only_what_is_known_of_it_if_messages_are_unaccounted_for(lost
     assert sentence in told
 
 
+def test_positions_of_losses_are_not_told_if_messages_are_unaccounted_for() -> None:
+    gone = fault(at_risk=90, gone=12, lost_tails=2, oldest_lost_s=0.5)
+    (known,) = recovery_sentences(cast(Recovery, {"faults": [gone]}))
+    (unknown,) = recovery_sentences(cast(Recovery, {"faults": [gone]}), unaccounted=3)
+    assert "Of 90 messages that waited at broker-2, 12 are gone: 2 sequences lost the last messages" in known
+    assert "Of 90 messages that waited at broker-2, 12 were neither received nor found, but not all places" in unknown
+    assert "are gone" not in unknown
+
+
 def test_many_faults_are_not_all_told() -> None:
     sentences = recovery_sentences(cast(Recovery, {"faults": [fault() for _ in range(5)]}))
     assert sum("was killed" in line for line in sentences) == 3
