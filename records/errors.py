@@ -74,7 +74,7 @@ def explained(error: Exception) -> tuple[str, str]:
 
 def innermost_reason(error: BaseException) -> str:
     """Return the reason of an error that libraries have wrapped in their own, such as ``Connection refused``."""
-    while inner := error.__cause__ or error.__context__:
+    while inner := error.__cause__ or (None if error.__suppress_context__ else error.__context__):
         error = inner
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 

@@ -36,7 +36,7 @@ class _Follower:
     def __init__(self, results: Sequence[Path], progress: Callable[[str], None], written: Callable[[], None]) -> None:
         self._results, self._progress, self._written = results, progress, written
         self._called = False
-        self._error: UserError | None = None
+        self._error: Exception | None = None
 
     def line(self, line: str) -> None:
         self._progress(line)
@@ -44,7 +44,7 @@ class _Follower:
             self._call()
 
     def end(self) -> None:
-        """Call ``written`` if no line did, after the analysis has ended. Raises UserError, also of the earlier call."""
+        """Call ``written`` if no line did, after the analysis has ended. Raises its error, also of the earlier call."""
         self._call()
         if self._error:
             raise self._error
@@ -54,7 +54,7 @@ class _Follower:
             self._called = True
             try:
                 self._written()
-            except UserError as error:
+            except Exception as error:  # the analysis must end first
                 self._error = error
 
 

@@ -142,9 +142,9 @@ sys.exit(1 if report.exists() else 77)
 """
 
 
-@pytest.mark.parametrize("error", [None, UserError("the report was not written")])
+@pytest.mark.parametrize("error", [None, *(kind("the report was not written") for kind in (UserError, ValueError))])
 def test_the_report_is_made_while_spark_stops(
-    run: RunDirectory, monkeypatch: pytest.MonkeyPatch, error: UserError | None
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
     """The analysis here ends only once the report exists. An error of the report is raised after that."""
     stand_in(monkeypatch, STOPS_ONCE_ITS_REPORT_IS_THERE, str(run.summary_path), str(run.report_path))
@@ -158,7 +158,7 @@ def test_the_report_is_made_while_spark_stops(
             raise error
 
     if error:
-        with pytest.raises(UserError, match="the report was not written"):
+        with pytest.raises(type(error), match="the report was not written"):
             jobs.analyse(run, None, lines.append, report)
     else:
         assert jobs.analyse(run, None, lines.append, report) == EXIT_STATUS["fail"]

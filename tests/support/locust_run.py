@@ -116,7 +116,7 @@ class LocustRun:
 
 
 def _entries(folder: Path) -> frozenset[Path]:
-    return frozenset(folder.iterdir()) if folder.exists() else frozenset()
+    return frozenset(folder.iterdir()) if folder.is_dir() else frozenset()
 
 
 def as_a_user_has_it() -> dict[str, str]:

@@ -109,7 +109,7 @@ def test_a_full_disk_is_told_with_the_space_that_is_free(tmp_path: Path) -> None
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DistributionUnavailable, match=f"cache folder {tmp_path}/file/cache: .*name another"):
+    with pytest.raises(DistributionUnavailable, match=f"cache folder {tmp_path}/file/cache: .*set another"):
         ensure(pin(GOOD), tmp_path / "file" / "cache", fetching(GOOD))
 
 
