@@ -1,6 +1,10 @@
 # Everything a newcomer needs: `make bench` runs a benchmark and says where its report is, `make test` runs the tests.
 # The application lives in .venv, installed from the lock files with every hash checked.
 
+# Images of containers often set this variable. Each process of a run would then compile all modules again, which took a
+# quarter of a short run.
+unexport PYTHONDONTWRITEBYTECODE
+
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

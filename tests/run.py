@@ -6,7 +6,6 @@ more (pytest-rerunfailures); if it then passes, pytest's summary lists it as rer
 """
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -24,9 +23,6 @@ PARALLEL = ("-m", "not serial", "--numprocesses=logical", "--dist=loadfile", "--
 Files run in alphabetical order: pytest-xdist would put files with few tests last, but these take longest.
 """
 SERIAL = ("-m", "serial")
-WITHOUT_BYTECODE = "PYTHONDONTWRITEBYTECODE"
-"""Images of containers often set this variable. Each process of each run would then compile all modules again: that
-took a quarter of a short run, and half of pytest's collection."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,11 +33,10 @@ def main(arguments: Sequence[str]) -> int:
     stages: Sequence[Sequence[str]] = (PARALLEL, SERIAL)
     if options.tier == "nightly":
         stages = ((),)  # nearly all nightly tests start brokers
-    environment = {name: value for name, value in os.environ.items() if name != WITHOUT_BYTECODE}
     statuses = list[int]()
     for stage in stages:
         command = [sys.executable, "-m", "pytest", *ALWAYS, f"--tier={options.tier}", *stage, *options.part]
-        statuses.append(subprocess.run([*command, *for_pytest], env=environment, check=False).returncode)
+        statuses.append(subprocess.run([*command, *for_pytest], check=False).returncode)
         if statuses[-1] == INTERRUPTED:
             break
     failed = [status for status in statuses if status not in (0, NOTHING_TO_RUN)]

@@ -1,4 +1,4 @@
-"""Checks that make fails at once, with the next step."""
+"""Checks that make fails at once, with the next step, and what it hands on to the commands."""
 
 import os
 import re
@@ -116,3 +116,11 @@ def test_with_a_compiler_what_builds_amqp_comes_first_and_every_hash_is_checked(
 def test_the_scripts_can_be_executed() -> None:
     scripts = [path for path in (ROOT / ".ci").iterdir() if path.name not in SOURCED]
     assert [script.name for script in scripts if not os.access(script, os.X_OK)] == []
+
+
+def test_whatever_is_made_keeps_compiled_modules_even_if_the_environment_forbids_it() -> None:
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "KEPT": "yes"}
+    command = ["make", "--silent", "--eval", "show: ; @env", "show"]
+    shown = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+    assert "KEPT=yes" in shown.splitlines()
+    assert "PYTHONDONTWRITEBYTECODE" not in shown

@@ -100,24 +100,10 @@ def test_a_tier_passes_only_if_tests_ran_and_all_passed(
     """pytest's status is 5 if no test ran, and 2 if it was interrupted."""
     remaining = [*statuses]
     monkeypatch.setattr(
-        run.subprocess, "run", lambda command, env, check: subprocess.CompletedProcess(command, remaining.pop(0))
+        run.subprocess, "run", lambda command, check: subprocess.CompletedProcess(command, remaining.pop(0))
     )
     assert run.main(["test"]) == status
     assert remaining == []
-
-
-def test_compiled_modules_are_kept_even_if_the_environment_forbids_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    environments = list[dict[str, str]]()
-
-    def pytest_run(command: list[str], env: dict[str, str], check: bool) -> subprocess.CompletedProcess[str]:
-        environments.append(env)
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    monkeypatch.setenv("KEPT", "yes")
-    monkeypatch.setattr(run.subprocess, "run", pytest_run)
-    assert run.main(["test"]) == 0
-    assert [(env.get("PYTHONDONTWRITEBYTECODE"), env["KEPT"]) for env in environments] == [(None, "yes")] * 2
 
 
 def plain_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
