@@ -13,7 +13,9 @@ SLOW = (
     r"lifecycle/test_jfr\.py::",  # harness/test_profiles.py records a real JVM
     r"lifecycle/test_link_users\.py::",  # topologies/test_link_users.py has the declarations, and what is rendered
     r"lifecycle/test_mirror_queues\.py::",  # topologies/test_behaviour_of_mirrors.py has the queues, without runs
-    r"topologies/test_behaviour_of_mirrors\.py::test_a_queue_that_is_removed.*True",  # "False" is in make test
+    # a new queue of a mirror is in make test
+    r"topologies/test_behaviour_of_mirrors\.py::test_(a_queue_that_is_removed|messages_older)",
+    r"lifecycle/test_third_product\.py::test_steady",  # the rest of the file is in make test
     r"lifecycle/test_rebalance\.py::",
     r"lifecycle/test_capacity_log\.py::",  # records/test_step_judgement.py has the rule
     r"lifecycle/test_our_own_faults\.py::",
@@ -36,7 +38,8 @@ SLOW = (
     # harness/test_runner_calls.py has the calls, without runs
     r"lifecycle/test_users_that_end_runs\.py::.*\[(exit in on_st|exit in a|killed in|quit in|more users)",
     r"lifecycle/test_abort\.py::",  # planted/test_abort.py has the same in memory
-    r"lifecycle/test_collector\.py::test_(a_whole_run|the_second)",  # webui/test_otlp.py has each push, without a run
+    # webui/test_otlp.py has each push, without a run
+    r"lifecycle/test_collector\.py::test_(a_whole_run|the_second|no_run_begins.*https)",
     r"lifecycle/test_live\.py::test_a_headless_run",  # webui/test_history.py and test_pages.py have figures and routes
     r"lifecycle/test_order_service\.py::test_orders",  # analysis/test_latency_by_label.py has planted latencies
     r"lifecycle/test_changed_configuration\.py::",  # harness/ has what each restart changes
@@ -57,6 +60,7 @@ SLOW = (
     r"analysis/test_jobs\.py::test_planted_fates",  # test_planted_errors.py has each fate
     r"analysis/test_tampered_events\.py::test_any_single_change",  # the other tests there have the changes by name
     r"analysis/test_any_parts\.py::test_no_result.*\[[23]\]",
+    r"analysis/test_stored_runs\.py::test_a_uri.*(rows changed|-8)",  # "as sealed-1" is in make test
     r"analysis/test_planted_runs\.py::",  # test_planted_errors.py has the verdicts, without runs
     r"topologies_runtime/test_java\.py::test_spark",
     r"analysis/test_quiet_start\.py::test_a_session",
@@ -77,6 +81,9 @@ SLOW = (
     r"topologies_runtime/test_external_brokers\.py::test_(brokers_of_an_authority|brokers_whose|without_management)",
     r"topologies_runtime/test_external_brokers\.py::test_brokers_reached_by_another_name",
     r"topologies_runtime/test_pairs\.py::test_the_active_serves",  # lifecycle/ has takeovers
+    r"topologies_runtime/test_cpu_groups\.py::test_a_broker_has",  # test_two_busy_processes shares a group, too
+    r"topologies_runtime/test_discovery\.py::test_a_bridge_over",  # harness/test_fault_probe.py has links that gave up
+    r"topologies_runtime/test_discovery\.py::test_a_connector_with_no",
     r"management/test_on_brokers\.py::test_a_link_with_a_wrong",
     r"management/test_on_brokers\.py::test_one_way_and_duplex.*\[source",
     r"management/test_artemis_on_brokers\.py::test_links_are_proven_those",
@@ -90,6 +97,7 @@ SLOW = (
     r"topologies_runtime/test_distribution\.py::test_every_pinned.*(5\.16\.6|2\.40\.0)",
     # a folder's tests once more under gevent: the clients' in make test
     r"drivers/test_under_gevent\.py::test_drivers_keep.*\[(stomp|users|stalls|loop waits)",
+    r"drivers/jvm/test_recording\.py::test_(two_runs|.*\[leave)",  # "kill" is in make test
     r"drivers/jvm/test_loads\.py::test_a_(schedule|body).*\[core",  # OpenWire's are in make test
     r"harness/test_any_input\.py::",  # test_refused_values.py has what is refused, without examples
     r"harness/test_refused_values\.py::test_locust_itself",  # the others refuse the same, without locust
