@@ -34,10 +34,15 @@ SLOW = (
     r"brokerbench/test_nightly_plan\.py::test_every_run_of_the_short_form",
     r"lifecycle/test_start_link\.py::",  # harness/test_start_links.py has the links that wait
     r"lifecycle/test_stock_brokers\.py::",  # drivers/stomp/test_frames.py has what Artemis is sent
-    r"lifecycle/test_surroundings\.py::test_real_brokers",  # test_no_file_or_variable has the rest, in memory
+    # the file's other tests have each file and variable that is rejected
+    r"lifecycle/test_surroundings\.py::test_(real_brokers|no_file_or_variable)",
     # harness/test_runner_calls.py has the calls, without runs
     r"lifecycle/test_users_that_end_runs\.py::.*\[(exit in on_st|exit in a|killed in|quit in|more users)",
     r"lifecycle/test_abort\.py::",  # planted/test_abort.py has the same in memory
+    r"planted/test_abort\.py::test_a_later_analysis",  # analysis/test_verdict.py has aborts
+    r"harness/test_occupied\.py::.*\[artemis-single",  # Classic's are in make test
+    r"harness/test_other_consumers\.py::.*\[artemis-single",
+    r"drivers/test_own_lag_on_brokers\.py::test_what_was_due.*\[openwire",
     # webui/test_otlp.py has each push, without a run
     r"lifecycle/test_collector\.py::test_(a_whole_run|the_second|no_run_begins.*https)",
     r"lifecycle/test_live\.py::test_a_headless_run",  # webui/test_history.py and test_pages.py have figures and routes
