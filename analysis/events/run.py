@@ -178,7 +178,6 @@ class TopicResults:
     p99_ns: Mapping[int, int] = field(default_factory=dict)
     copies: float = 1.0
     late: pl.DataFrame = field(default_factory=pl.DataFrame)
-    all_expired: bool = True
     unsearched: tuple[str, ...] = ()
     ended_early: Sequence[str] = ()
     unexplained: tuple[str, ...] = ()

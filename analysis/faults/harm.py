@@ -6,7 +6,7 @@ arrived.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.events.timeline import FaultSpan, is_last_begun
+from analysis.events.timeline import FaultSpan, last_begun
 from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, seconds_before
 from records.figures.buckets import bucket_of, upper_ns
 from records.units import NS_PER_S
@@ -35,10 +35,9 @@ def harm(outcomes: pl.DataFrame, deliveries: pl.DataFrame, faults: Sequence[Faul
         "stranded": is_stranded,
     }
     of_deliveries = {"duplicated": pl.col("duplicate"), "redelivered": pl.col("redelivered")}
-    attributed = outcomes.with_columns(fault_of(faults).alias("fault"))
     counted = [
-        _counts(attributed, of_outcomes, faults, lambda fault, _: pl.col("fault") == fault.number),
-        _counts(deliveries, of_deliveries, faults, is_last_begun),
+        _counts(outcomes.with_columns(fault_of(faults).alias("fault")), of_outcomes, faults),
+        _counts(deliveries.with_columns(last_begun(faults).alias("fault")), of_deliveries, faults),
     ]
     return pl.concat(counted, how="align")
 
@@ -135,17 +134,12 @@ def fault_of(faults: Sequence[FaultSpan]) -> pl.Expr:
     return (pl.min_horizontal(ranks) % beyond).cast(pl.Int32)
 
 
-def _counts(
-    frame: pl.DataFrame,
-    kinds: Mapping[str, pl.Expr],
-    faults: Sequence[FaultSpan],
-    belongs: Callable[[FaultSpan, Sequence[FaultSpan]], pl.Expr],
-) -> pl.DataFrame:
-    """Return one row per fault: its number, and for each kind the number of rows that belong to the fault."""
+def _counts(frame: pl.DataFrame, kinds: Mapping[str, pl.Expr], faults: Sequence[FaultSpan]) -> pl.DataFrame:
+    """Return one row per fault: its number, and for each kind the number of rows with this number in ``fault``."""
 
     def of_each() -> Iterator[pl.DataFrame]:
         for fault in faults:
-            its = belongs(fault, faults)
+            its = pl.col("fault") == fault.number
             yield frame.select(
                 pl.lit(fault.number, pl.Int32).alias("fault"),
                 *[(is_one & its).sum().cast(pl.Int64).alias(name) for name, is_one in kinds.items()],

@@ -61,10 +61,12 @@ def expected(
     Each queue has exactly one subscription. A topic's message is owed to each subscription that had begun before the
     first attempt and whose selector matches. A virtual topic's queue is owed the messages sent after it was created.
 
-    Added columns: subscription (NOBODY for a message to a topic without a subscription); away (the subscription is not
-    durable, and its consumer was disconnected when the message was sent); unselected (no consumer of the queue has a
-    matching selector); over (the time to live was over at the end). ``subscriptions``: with the destinations that
-    messages were sent to.
+    ``subscriptions``: with the destinations that messages were sent to. Added columns:
+
+    - subscription: NOBODY for a message to a topic without a subscription
+    - away: the subscription is not durable, and its consumer was disconnected when the message was sent
+    - unselected: no consumer of the queue has a matching selector
+    - over: the time to live was over at the end
     """
     over = messages.with_columns(expectations.over().alias("over")).drop("last_sent_ns")
     of_queues = _of_queues(over, routes).with_columns(pl.lit(False).alias("away"))

@@ -22,10 +22,12 @@ from records.units import NS_PER_MS, NS_PER_S
 class MessagesTopic:
     """Tables: accounting, anomalies, reordered. Summary: kinds, refused, left_behind, destinations and leftovers.
 
-    Sets for later topics: late, first deliveries received out of order; all_expired, whether no message is or may be
-    lost; unsearched, reasons for unaccounted messages in addition to the reasons recorded in the run; unexplained,
-    receipts from destinations without a matching route; foreign, the places of messages of other clients or runs, in
-    words.
+    Sets for later topics:
+
+    - late: first deliveries received out of order
+    - unsearched: reasons for unaccounted messages in addition to the reasons recorded in the run
+    - unexplained: receipts from destinations without a matching route
+    - foreign: the places of messages of other clients or runs, in words
     """
 
     step = "accounted for the messages"
@@ -57,11 +59,11 @@ class MessagesTopic:
         taken = (f"with other clients that consumed from queue {queue}" for queue in run.shared_queues)
         results.unsearched = (*results.unsearched, *taken)
         results.unexplained = tuple(unexplained(counted.to_pylist()))
-        results.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
+        all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
         odd = examples.earliest(pl.concat([examples.repeated(merged["examples"]), examples.overtaken(results.late)]))
         results.tables |= {
             "accounting": counted,
-            "anomalies": as_table(examples.make_rows(odd, run.timeline, all_expired=results.all_expired)),
+            "anomalies": as_table(examples.make_rows(odd, run.timeline, all_expired=all_expired)),
             "reordered": as_table(order.reordered(results.late)) if results.late.height else REORDERED.empty_table(),
         }
         results.foreign = foreign_words(merged["foreign"].to_dicts(), run.info.destinations)

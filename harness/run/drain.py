@@ -69,9 +69,9 @@ class Observation:
 def decide(observations: Sequence[Observation], limits: DrainLimits) -> str:
     """Return ``wait``, ``drained``, ``stuck`` or ``timeout`` from all observations of the drain, oldest first."""
     last = observations[-1]
-    if last.empty and _unchanged_for_s(observations) >= limits.empty_for_s:
-        return "drained"
     unchanged_s = _unchanged_for_s(observations)
+    if last.empty and unchanged_s >= limits.empty_for_s:
+        return "drained"
     if not last.empty and unchanged_s >= limits.stuck_for_certain_s:
         return "stuck"
     if not last.empty and min(unchanged_s, _whole_for_s(observations)) >= limits.stuck_after_s:
@@ -79,7 +79,7 @@ def decide(observations: Sequence[Observation], limits: DrainLimits) -> str:
     passed_s = last.at_s - observations[0].at_s
     if passed_s < limits.timeout_s:
         return "wait"
-    seems_stuck = not last.empty and _unchanged_for_s(observations) >= STUCK_AFTER_S
+    seems_stuck = not last.empty and unchanged_s >= STUCK_AFTER_S
     return "wait" if seems_stuck and passed_s < limits.timeout_s + limits.stuck_for_certain_s else "timeout"
 
 

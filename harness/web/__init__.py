@@ -5,10 +5,10 @@
     POST /user                             Locust's settings of user classes: rejected
 
 Locust's tab can show one table of text and is not refreshed while a run is analyzed, so a small script adds the page
-below that table. This module handles Start, because Locust would accept an invalid value or a field that its form does
-not show, convert a part of the values or show an error page, and start its clock while brokers come up. It also handles
-Stop, because a run must not be ended twice at the same time. It rejects changes of user classes (/user), because the
-scenario defines them. Requests from pages of other sites do not get here (`harness.live.guard`).
+below that table. This module handles Start, because Locust would start its clock while brokers come up. Locust would
+also accept an invalid value or a field that its form does not show, and convert some values or show an error page. This
+module also handles Stop, because a run must not be ended twice at the same time. It rejects changes of user classes
+(/user), because the scenario defines them. Requests from pages of other sites do not get here (`harness.live.guard`).
 """
 
 from argparse import Namespace
