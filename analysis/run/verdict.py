@@ -188,7 +188,8 @@ def _undecided(check: CheckResult, doubtful: Mapping[str, str]) -> str:
     if check["metric"] in doubtful:
         why = f"{check['metric']} is doubtful, as {doubtful[check['metric']]}"
     elif check["value"] is not None:
-        why = f"{check['metric']} is {check['value']:g} or more, as unaccounted messages may belong to it"
+        known = f"{check['metric']} is {check['value']:g} as far as is known"
+        why = f"{known}, but messages may be in places that could not be searched"
     return f"check {check['name']!r} could not be evaluated: {why}"
 
 

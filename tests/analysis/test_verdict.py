@@ -305,7 +305,8 @@ def test_a_check_that_unaccounted_messages_decide_is_told_with_the_lowest_value(
     verdict = judge(dataclasses.replace(GOOD, checks=[undecided]))
     assert verdict.verdict == "unknown"
     assert verdict.reasons == (
-        "check 'no loss' could not be evaluated: messages.lost is 0 or more, as unaccounted messages may belong to it",
+        "check 'no loss' could not be evaluated: messages.lost is 0 as far as is known, but messages may be in places "
+        "that could not be searched",
     )
 
 
